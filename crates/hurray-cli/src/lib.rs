@@ -1,0 +1,1 @@
+//! The hurray command: convert, inspect and verify tensor files.

@@ -1,0 +1,1 @@
+//! Other tensor file formats in and out of Hurray.

@@ -1,0 +1,1 @@
+//! The Hurray tensor format: descriptors, layouts, quantization and files as checked values over bytes.

@@ -1,0 +1,1 @@
+//! Hurray's arithmetic over byte slices: checksums.

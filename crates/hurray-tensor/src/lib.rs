@@ -1,0 +1,1 @@
+//! Hurray tensors in life: files opened, mapped, streamed and saved.
