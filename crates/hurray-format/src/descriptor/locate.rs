@@ -1,0 +1,166 @@
+//! Where one element lies, and whether index arrays and scales keep their rules.
+
+use super::Descriptor;
+use crate::dtype::Location;
+use crate::error::{Error, Expected, Result, Value};
+use crate::layout::{BlockPaged, Layout, LayoutKind};
+use crate::rules::Rule;
+use crate::wire::{Array, Storage, as_index, as_offset};
+
+impl<S: Storage> Descriptor<S> {
+    /// Where the element at `index` of a dense tensor lies in buffer 0.
+    ///
+    /// # Errors
+    ///
+    /// `index.rank`, `index.out-of-bounds`, `descriptor.unresolved` for dynamic shapes,
+    /// and `index.no-address` for layouts whose addresses are in their buffers.
+    pub fn locate(&self, index: &[u64]) -> Result<Location> {
+        self.check_index(index)?;
+        let offset = self.layout.offset(index, &self.shape);
+        let location = offset.and_then(|offset| self.dtype.place(self.byte_offset, offset));
+        location.ok_or_else(|| {
+            let found = Value::Tag(u64::from(self.layout.tag()));
+            let expected = Expected::OneOf("a dense layout");
+            Error::new(Rule::IndexNoAddress, "layout_tag", 15, found, expected)
+        })
+    }
+
+    /// Where the element at `index` lies in buffer 0, for any layout but block-paged and
+    /// private ones. `None` is an element that a sparse tensor does not store: zero.
+    ///
+    /// `buffers` are the tensor's, in table order. They are not trusted: what is out of
+    /// place is refused.
+    ///
+    /// # Errors
+    ///
+    /// As [`locate`](Self::locate), and the rules of `sparse.*`.
+    pub fn locate_in(&self, index: &[u64], buffers: &[&[u8]]) -> Result<Option<Location>> {
+        if self.layout.kind() != LayoutKind::Sparse {
+            return self.locate(index).map(Some);
+        }
+        self.check_index(index)?;
+        let found = self.layout.find(index, &self.shape, buffers);
+        let Some(position) = found.transpose()?.flatten() else {
+            return Ok(None);
+        };
+        Ok(self.dtype.place(0, i128::from(position)))
+    }
+
+    /// Where element (`head`, `dim`) of token `token` of sequence `sequence` lies in the
+    /// page pool of a block-paged tensor.
+    ///
+    /// The format does not say how many tokens a sequence has; a slot beyond them is
+    /// undefined, and it is the caller who knows.
+    ///
+    /// # Errors
+    ///
+    /// `index.no-address` for other layouts, `index.out-of-bounds`, and the rules of
+    /// `sparse.block-paged.*`.
+    pub fn locate_token(
+        &self,
+        sequence: u32,
+        token: u64,
+        head: u64,
+        dim: u64,
+        buffers: &[&[u8]],
+    ) -> Result<Location> {
+        let paged = self.paged()?;
+        let heads = self.dimension(1, head, "head")?;
+        let dims = self.dimension(2, dim, "dim")?;
+        let slot = paged.slot(sequence, token, buffers)?;
+        let element = i128::from(slot)
+            .checked_mul(i128::from(heads))
+            .and_then(|at| at.checked_add(i128::from(head)))
+            .and_then(|at| at.checked_mul(i128::from(dims)))
+            .and_then(|at| at.checked_add(i128::from(dim)));
+        element.and_then(|element| self.dtype.place(0, element)).ok_or_else(|| {
+            let found = Value::Unsigned(slot);
+            let rule = Rule::LayoutBlockPagedBufferTooSmall;
+            Error::new(rule, "page_pool", 0, found, Expected::Unsaid)
+        })
+    }
+
+    /// Checks the token counts of a block-paged tensor, which the format leaves to its
+    /// callers: one for each sequence, none beyond the sequence's pages.
+    ///
+    /// # Errors
+    ///
+    /// `sparse.block-paged.token-counts`, `index.no-address` for other layouts, and the
+    /// rules of `sparse.*` where `buffers` are too small.
+    pub fn check_token_counts(&self, counts: &[u64], buffers: &[&[u8]]) -> Result<()> {
+        self.paged()?.check_token_counts(counts, buffers)
+    }
+
+    fn paged(&self) -> Result<&BlockPaged> {
+        match &self.layout {
+            Layout::BlockPaged(paged) => Ok(paged),
+            other => {
+                let found = Value::Tag(u64::from(other.tag()));
+                let expected = Expected::OneOf("block-paged");
+                Err(Error::new(Rule::IndexNoAddress, "layout_tag", 15, found, expected))
+            }
+        }
+    }
+
+    /// The size of dimension `k`, which `at` must be below.
+    fn dimension(&self, k: usize, at: u64, name: &'static str) -> Result<u64> {
+        let size = self.shape.at(k).unwrap_or(0);
+        if at < size {
+            return Ok(size);
+        }
+        let expected = Expected::AtMost(size.saturating_sub(1));
+        Err(Error::new(Rule::IndexOutOfBounds, name, 0, Value::Unsigned(at), expected))
+    }
+
+    fn check_index(&self, index: &[u64]) -> Result<()> {
+        if index.len() != self.rank() {
+            let found = Value::Unsigned(as_offset(index.len()));
+            let expected = Expected::Exactly(as_offset(self.rank()));
+            return Err(Error::new(Rule::IndexRank, "index", 0, found, expected));
+        }
+        if self.is_dynamic() {
+            let rule = Rule::DescriptorUnresolved;
+            return Err(Error::new(rule, "shape", 20, Value::None, Expected::Unsaid));
+        }
+        for (k, at) in index.iter().enumerate() {
+            self.dimension(k, *at, "index")?;
+        }
+        Ok(())
+    }
+
+    /// Checks what the bytes of the buffers must be: index arrays in bounds and in order,
+    /// scales and zero points in range. Dense tensors without parameter buffers have
+    /// nothing to check.
+    ///
+    /// `buffers` are the tensor's, in table order. For memory that others can still
+    /// write, check a copy.
+    ///
+    /// # Errors
+    ///
+    /// The rules of `sparse.*` and of `quant.*` values; `sparse.buffer-count` and
+    /// `sparse.buffer-too-small` where `buffers` are not what the table says. Offsets
+    /// count from the start of the buffer.
+    pub fn check_contents(&self, buffers: &[&[u8]]) -> Result<()> {
+        if buffers.len() != self.buffers.len() {
+            let found = Value::Unsigned(as_offset(buffers.len()));
+            let expected = Expected::Exactly(as_offset(self.buffers.len()));
+            return Err(Error::new(Rule::SparseBufferCount, "buffers", 0, found, expected));
+        }
+        for (handle, bytes) in self.buffers.iter().zip(buffers) {
+            if bytes.len() < as_index(handle.byte_size()) {
+                let found = Value::Unsigned(as_offset(bytes.len()));
+                let expected = Expected::AtLeast(handle.byte_size());
+                let rule = Rule::SparseBufferTooSmall;
+                return Err(Error::new(rule, "buffers", 0, found, expected));
+            }
+        }
+        if self.is_dynamic() {
+            return Ok(());
+        }
+        self.layout.check_contents(&self.shape, buffers)?;
+        match &self.quantization {
+            Some(scheme) => scheme.check_values(self.dtype, buffers),
+            None => Ok(()),
+        }
+    }
+}

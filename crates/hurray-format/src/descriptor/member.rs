@@ -1,0 +1,44 @@
+//! The composite member section: which part a tensor plays in an overlay.
+//!
+//! `member_role u8, reserved u8[15]`.
+
+use crate::error::{Expected, Result, Value};
+use crate::rules::Rule;
+use crate::wire::{Reader, Trace};
+
+/// The part a member of an overlay plays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MemberRole {
+    /// Laid over what came before.
+    Correction,
+    /// Spans everything; the first member.
+    Base,
+}
+
+impl MemberRole {
+    pub(crate) const SIZE: usize = 16;
+
+    pub(crate) fn load<T: Trace>(r: &mut Reader<'_, '_, T>) -> Result<Self> {
+        let block = r.block::<16>("composite member")?;
+        let role = r.u8(&block, 0, "member_role");
+        r.zeros::<16, 15>(&block, 1, "reserved", Rule::CompositeMemberReserved)?;
+        match role {
+            0 => Ok(Self::Correction),
+            1 => Ok(Self::Base),
+            other => {
+                let found = Value::Unsigned(u64::from(other));
+                let expected = Expected::OneOf("0 (correction) or 1 (base)");
+                let rule = Rule::CompositeMemberRole;
+                Err(block.refuse(rule, 0, "member_role", found, expected))
+            }
+        }
+    }
+
+    /// Its byte on the wire.
+    pub const fn tag(self) -> u8 {
+        match self {
+            Self::Correction => 0,
+            Self::Base => 1,
+        }
+    }
+}

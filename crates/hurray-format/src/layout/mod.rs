@@ -1,0 +1,506 @@
+//! Layouts (specification page 04): where each element of a tensor lies.
+//!
+//! One file a layout, each with its fields, its wire form, its rules and its
+//! arithmetic. This file is the table that joins them.
+
+mod block_paged;
+mod composite;
+mod compressed;
+mod contents;
+mod coo;
+mod csf;
+mod hilbert;
+mod morton;
+mod order;
+mod private;
+mod tiled;
+
+use alloc::boxed::Box;
+
+pub use block_paged::{BlockPaged, KvRole};
+pub use composite::{CompositeHead, Composition};
+pub use compressed::Compressed;
+pub use coo::Coo;
+pub use csf::Csf;
+pub use hilbert::Hilbert;
+pub use morton::Morton;
+pub use order::Order;
+pub use private::PrivateLayout;
+pub use tiled::{TileLevel, Tiled};
+
+use compressed::{COLUMNS, ROWS};
+use order::Reach;
+
+use crate::accept::Accept;
+use crate::dtype::Dtype;
+use crate::error::Result;
+use crate::rules::Rule;
+use crate::wire::{Array, Borrowed, List, Owned, Reader, Storage, Trace, Writer, as_offset};
+
+/// Where the elements lie, with the fields that say so.
+///
+/// ```
+/// use hurray_format::{Descriptor, Dtype, Layout};
+///
+/// // The last two rows of a 3 x 4 matrix, upside down.
+/// let view = Descriptor::builder(Dtype::Float32, &[2, 4])
+///     .layout(Layout::strided([-4, 1]))
+///     .byte_offset(32)
+///     .build()?;
+/// assert_eq!(view.locate(&[0, 0])?.byte, 32);
+/// assert_eq!(view.locate(&[1, 3])?.byte, 28);
+/// # Ok::<(), hurray_format::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Layout<S: Storage = Owned> {
+    /// The last dimension varies fastest.
+    RowMajor,
+    /// The first dimension varies fastest.
+    ColumnMajor,
+    /// A step in elements for each dimension; negative and 0 are legal.
+    Strided(S::Numbers<i64>),
+    /// Tiles, stored whole.
+    Tiled(Box<Tiled<S>>),
+    /// Z-order.
+    Morton(Morton<S>),
+    /// The index of each stored entry.
+    Coo(Coo),
+    /// Compressed rows.
+    Csr(Compressed),
+    /// Compressed columns.
+    Csc(Compressed),
+    /// A tree of coordinates.
+    Csf(Csf<S>),
+    /// Pages found through a block table.
+    BlockPaged(BlockPaged),
+    /// Made of the tensors that follow.
+    Composite(CompositeHead),
+    /// Along a Hilbert curve.
+    Hilbert(Hilbert),
+    /// By agreement.
+    Private(PrivateLayout<S>),
+}
+
+/// What a layout is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LayoutKind {
+    /// Every element has a place computed from its index.
+    Dense,
+    /// Only some elements are stored; the others are zero.
+    Sparse,
+    /// Places are found through a table in memory.
+    Indirect,
+    /// No memory of its own.
+    Virtual,
+    /// Known to whoever agreed on it.
+    Private,
+}
+
+/// The rules that every layout has under its own name.
+pub(crate) struct SharedRules {
+    pub(crate) buffer_count: Rule,
+    pub(crate) too_small: Rule,
+    /// Broken by a byte_offset other than 0, where the layout has none.
+    pub(crate) byte_offset: Option<Rule>,
+}
+
+/// A row of the table of layouts.
+struct Row {
+    tag: u8,
+    name: &'static str,
+    kind: LayoutKind,
+    rules: SharedRules,
+}
+
+const fn dense(tag: u8, name: &'static str) -> Row {
+    let rules = SharedRules {
+        buffer_count: Rule::LayoutDenseBufferCount,
+        too_small: Rule::LayoutBufferTooSmall,
+        byte_offset: None,
+    };
+    Row { tag, name, kind: LayoutKind::Dense, rules }
+}
+
+const fn other(
+    tag: u8,
+    name: &'static str,
+    kind: LayoutKind,
+    buffer_count: Rule,
+    too_small: Rule,
+    byte_offset: Rule,
+) -> Row {
+    let byte_offset = Some(byte_offset);
+    Row { tag, name, kind, rules: SharedRules { buffer_count, too_small, byte_offset } }
+}
+
+const ROW_MAJOR: Row = dense(0x01, "row-major");
+const COLUMN_MAJOR: Row = dense(0x02, "column-major");
+const STRIDED: Row = dense(0x03, "strided");
+const TILED: Row = dense(0x04, "tiled");
+const MORTON: Row = dense(0x05, "morton");
+const COO: Row = other(
+    0x06,
+    "coo",
+    LayoutKind::Sparse,
+    Rule::LayoutCooBufferCount,
+    Rule::LayoutCooBufferTooSmall,
+    Rule::LayoutCooByteOffset,
+);
+const CSR: Row = other(
+    0x07,
+    "csr",
+    LayoutKind::Sparse,
+    Rule::LayoutCsrBufferCount,
+    Rule::LayoutCsrBufferTooSmall,
+    Rule::LayoutCsrByteOffset,
+);
+const CSC: Row = other(
+    0x08,
+    "csc",
+    LayoutKind::Sparse,
+    Rule::LayoutCscBufferCount,
+    Rule::LayoutCscBufferTooSmall,
+    Rule::LayoutCscByteOffset,
+);
+const CSF: Row = other(
+    0x09,
+    "csf",
+    LayoutKind::Sparse,
+    Rule::LayoutCsfBufferCount,
+    Rule::LayoutCsfBufferTooSmall,
+    Rule::LayoutCsfByteOffset,
+);
+const BLOCK_PAGED: Row = other(
+    0x0A,
+    "block-paged",
+    LayoutKind::Indirect,
+    Rule::LayoutBlockPagedBufferCount,
+    Rule::LayoutBlockPagedBufferTooSmall,
+    Rule::LayoutBlockPagedByteOffset,
+);
+const COMPOSITE: Row = other(
+    0x0B,
+    "composite",
+    LayoutKind::Virtual,
+    Rule::LayoutCompositeBufferCount,
+    Rule::LayoutBufferTooSmall,
+    Rule::LayoutCompositeByteOffset,
+);
+const HILBERT: Row = dense(0x40, "hilbert");
+const PRIVATE: Row = Row { kind: LayoutKind::Private, ..dense(0xF0, "private") };
+
+/// The name of a layout tag, or the rule that the tag breaks.
+pub(crate) const fn tag_name(tag: u8) -> Result<&'static str, Rule> {
+    Ok(match tag {
+        0x01 => ROW_MAJOR.name,
+        0x02 => COLUMN_MAJOR.name,
+        0x03 => STRIDED.name,
+        0x04 => TILED.name,
+        0x05 => MORTON.name,
+        0x06 => COO.name,
+        0x07 => CSR.name,
+        0x08 => CSC.name,
+        0x09 => CSF.name,
+        0x0A => BLOCK_PAGED.name,
+        0x0B => COMPOSITE.name,
+        0x40 => HILBERT.name,
+        0xF0..=0xFE => PRIVATE.name,
+        0x00 | 0xFF => return Err(Rule::LayoutInvalidTag),
+        0x80..=0xEF => return Err(Rule::LayoutReservedTag),
+        _ => return Err(Rule::LayoutUnknownTag),
+    })
+}
+
+impl Layout {
+    /// Strided by these steps, in elements.
+    pub fn strided(strides: impl Into<List<i64>>) -> Self {
+        Self::Strided(strides.into())
+    }
+
+    /// Tiled.
+    pub fn tiled(tiled: Tiled) -> Self {
+        Self::Tiled(Box::new(tiled))
+    }
+
+    /// Morton with so many bits for each dimension.
+    pub fn morton(bits: impl Into<List<u32>>) -> Self {
+        Self::Morton(Morton { bits: bits.into() })
+    }
+}
+
+impl<'a> Layout<Borrowed<'a>> {
+    /// Reads the fields of the layout `tag`, whose name is known.
+    #[inline(always)]
+    pub(crate) fn load<T: Trace>(
+        r: &mut Reader<'a, '_, T>,
+        tag: u8,
+        shape: &impl Array<u64>,
+        accept: &Accept,
+    ) -> Result<Self> {
+        if tag == 0x01 {
+            return Ok(Self::RowMajor);
+        }
+        Self::load_fields(r, tag, shape, accept)
+    }
+
+    fn load_fields<T: Trace>(
+        r: &mut Reader<'a, '_, T>,
+        tag: u8,
+        shape: &impl Array<u64>,
+        accept: &Accept,
+    ) -> Result<Self> {
+        let rank = shape.len();
+        Ok(match tag {
+            0x01 => Self::RowMajor,
+            0x02 => Self::ColumnMajor,
+            0x03 => Self::Strided(r.array("layout fields", "strides", rank)?),
+            0x04 => Self::Tiled(Box::new(Tiled::load(r, rank)?)),
+            0x05 => Self::Morton(Morton::load(r, shape)?),
+            0x06 => Self::Coo(Coo::load(r)?),
+            0x07 => Self::Csr(Compressed::load(r, rank, &ROWS)?),
+            0x08 => Self::Csc(Compressed::load(r, rank, &COLUMNS)?),
+            0x09 => Self::Csf(Csf::load(r, rank)?),
+            0x0A => Self::BlockPaged(BlockPaged::load(r, rank)?),
+            0x0B => Self::Composite(CompositeHead::load(r, accept)?),
+            0x40 => Self::Hilbert(Hilbert::load(r, shape)?),
+            _ => Self::Private(PrivateLayout::load(r, tag)?),
+        })
+    }
+}
+
+impl<S: Storage> Layout<S> {
+    const fn row(&self) -> &'static Row {
+        match self {
+            Self::RowMajor => &ROW_MAJOR,
+            Self::ColumnMajor => &COLUMN_MAJOR,
+            Self::Strided(_) => &STRIDED,
+            Self::Tiled(_) => &TILED,
+            Self::Morton(_) => &MORTON,
+            Self::Coo(_) => &COO,
+            Self::Csr(_) => &CSR,
+            Self::Csc(_) => &CSC,
+            Self::Csf(_) => &CSF,
+            Self::BlockPaged(_) => &BLOCK_PAGED,
+            Self::Composite(_) => &COMPOSITE,
+            Self::Hilbert(_) => &HILBERT,
+            Self::Private(_) => &PRIVATE,
+        }
+    }
+
+    /// Its tag on the wire.
+    pub fn tag(&self) -> u8 {
+        match self {
+            Self::Private(private) => private.tag,
+            named => named.row().tag,
+        }
+    }
+
+    /// Its name in the specification.
+    pub const fn name(&self) -> &'static str {
+        self.row().name
+    }
+
+    /// What it is about.
+    pub const fn kind(&self) -> LayoutKind {
+        self.row().kind
+    }
+
+    pub(crate) const fn rules(&self) -> &'static SharedRules {
+        &self.row().rules
+    }
+
+    /// The number of stored entries, for sparse layouts.
+    pub fn nnz(&self) -> Option<u64> {
+        match self {
+            Self::Coo(coo) => Some(coo.nnz),
+            Self::Csr(compressed) | Self::Csc(compressed) => Some(compressed.nnz),
+            Self::Csf(csf) => Some(csf.nnz),
+            _ => None,
+        }
+    }
+
+    /// How many buffers the layout itself has; `None` for private ones, which have at
+    /// least one.
+    #[inline]
+    pub fn buffer_count(&self) -> Option<u32> {
+        Some(match self {
+            Self::Coo(_) => 2,
+            Self::Csr(_) | Self::Csc(_) | Self::BlockPaged(_) => 3,
+            Self::Csf(csf) => {
+                let rank = u32::try_from(csf.mode_order.len()).unwrap_or(u32::MAX);
+                rank.saturating_mul(2).saturating_add(1)
+            }
+            Self::Composite(_) => 0,
+            Self::Private(_) => return None,
+            _ => 1,
+        })
+    }
+
+    /// How far a dense layout reaches from its first element; `None` for the others. No
+    /// dimension is 0 or dynamic.
+    #[inline]
+    pub(crate) fn reach(&self, shape: &impl Array<u64>, elements: u128) -> Option<Reach> {
+        Some(match self {
+            Self::RowMajor | Self::ColumnMajor => Reach::run(elements),
+            Self::Strided(strides) => order::strided_reach(strides.iter(), shape.iter()),
+            Self::Tiled(tiled) => tiled.reach(shape),
+            Self::Morton(morton) => Reach::run(morton.places()),
+            Self::Hilbert(hilbert) => Reach::run(hilbert.places(shape.len())),
+            _ => return None,
+        })
+    }
+
+    /// The fewest bytes that buffer `place` of a layout that is not dense holds. `None`
+    /// where the shape is not known, or the layout is private.
+    pub(crate) fn minimum(
+        &self,
+        place: usize,
+        shape: &impl Array<u64>,
+        dtype: Dtype,
+    ) -> Option<u128> {
+        let known = |dimension: usize| shape.at(dimension).filter(|n| *n != crate::shape::DYNAMIC);
+        let values = |nnz: u64| dtype.bytes_for(u128::from(nnz));
+        let words = |count: u128| count.saturating_mul(8);
+        match (self, place) {
+            (Self::Coo(coo), 0) => values(coo.nnz),
+            (Self::Coo(coo), 1) => {
+                let rank = u128::from(as_offset(shape.len()));
+                Some(words(u128::from(coo.nnz).saturating_mul(rank)))
+            }
+            (Self::Csr(csr), 0) => values(csr.nnz),
+            (Self::Csc(csc), 0) => values(csc.nnz),
+            (Self::Csr(Compressed { nnz }) | Self::Csc(Compressed { nnz }), 1) => {
+                Some(words(u128::from(*nnz)))
+            }
+            (Self::Csr(_), 2) => Some(words(u128::from(known(ROWS.major)?).saturating_add(1))),
+            (Self::Csc(_), 2) => Some(words(u128::from(known(COLUMNS.major)?).saturating_add(1))),
+            (Self::Csf(csf), 0) => values(csf.nnz),
+            (Self::Csf(csf), place) => Some(words(csf.minimum(place))),
+            (Self::BlockPaged(paged), 0) => {
+                known(1)?;
+                known(2)?;
+                let slot = block_paged::slot_elements(shape);
+                // A pool too large to count is too large for any buffer.
+                Some(dtype.bytes_for(paged.slots().saturating_mul(slot)).unwrap_or(u128::MAX))
+            }
+            (Self::BlockPaged(paged), 2) => {
+                let count = u128::from(paged.num_seqs).saturating_add(1);
+                Some(count.saturating_mul(paged.index_width()))
+            }
+            _ => Some(0),
+        }
+    }
+
+    /// The offset in elements of `index`, which is inside `shape`; `None` where the
+    /// layout has no address without its buffers.
+    pub(crate) fn offset(&self, index: &[u64], shape: &impl Array<u64>) -> Option<i128> {
+        let at = index.iter().copied();
+        match self {
+            Self::RowMajor => Order::<S>::RowMajor.cell(at, shape.iter()),
+            Self::ColumnMajor => Order::<S>::ColumnMajor.cell(at, shape.iter()),
+            Self::Strided(strides) => {
+                at.zip(strides.iter()).try_fold(0_i128, |offset, (i, stride)| {
+                    offset.checked_add(i128::from(i).checked_mul(i128::from(stride))?)
+                })
+            }
+            Self::Tiled(tiled) => tiled.offset(index, shape),
+            Self::Morton(morton) => morton.offset(index),
+            Self::Hilbert(hilbert) => hilbert.offset(index),
+            _ => None,
+        }
+    }
+
+    /// The position of `index` among the stored values of a sparse tensor.
+    pub(crate) fn find(
+        &self,
+        index: &[u64],
+        shape: &impl Array<u64>,
+        buffers: &[&[u8]],
+    ) -> Option<Result<Option<u64>>> {
+        Some(match self {
+            Self::Coo(coo) => coo.find(index, buffers),
+            Self::Csr(csr) => csr.find(index, shape, buffers, &ROWS),
+            Self::Csc(csc) => csc.find(index, shape, buffers, &COLUMNS),
+            Self::Csf(csf) => csf.find(index, buffers),
+            _ => return None,
+        })
+    }
+
+    /// Checks the index arrays of sparse and paged tensors.
+    pub(crate) fn check_contents(&self, shape: &impl Array<u64>, buffers: &[&[u8]]) -> Result<()> {
+        match self {
+            Self::Coo(coo) => coo.check(shape, buffers),
+            Self::Csr(csr) => csr.check(shape, buffers, &ROWS),
+            Self::Csc(csc) => csc.check(shape, buffers, &COLUMNS),
+            Self::Csf(csf) => csf.check(shape, buffers),
+            Self::BlockPaged(paged) => paged.check(buffers),
+            _ => Ok(()),
+        }
+    }
+
+    pub(crate) fn encoded_len(&self, rank: usize) -> usize {
+        match self {
+            Self::RowMajor | Self::ColumnMajor => 0,
+            Self::Strided(_) => rank.saturating_mul(8),
+            Self::Tiled(tiled) => tiled.encoded_len(),
+            Self::Morton(_) => rank.saturating_mul(4),
+            Self::Coo(_) | Self::Csr(_) | Self::Csc(_) => 16,
+            Self::Csf(_) => rank.saturating_mul(4).saturating_add(16),
+            Self::BlockPaged(_) => 32,
+            Self::Composite(_) | Self::Hilbert(_) => 8,
+            Self::Private(private) => private.encoded_len(),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn store(&self, rank: usize, w: &mut Writer<'_>) {
+        match self {
+            Self::RowMajor | Self::ColumnMajor => {}
+            Self::Strided(strides) => strides.iter().for_each(|s| w.block(&s.to_le_bytes())),
+            Self::Tiled(tiled) => tiled.store(w),
+            Self::Morton(morton) => morton.bits.iter().for_each(|bits| w.u32(bits)),
+            Self::Coo(coo) => {
+                w.u64(coo.nnz);
+                w.block(&[u8::from(coo.is_sorted), 0, 0, 0, 0, 0, 0, 0]);
+            }
+            Self::Csr(Compressed { nnz }) | Self::Csc(Compressed { nnz }) => {
+                w.u64(*nnz);
+                w.zeros::<8>();
+            }
+            Self::Csf(csf) => {
+                w.u64(csf.nnz);
+                csf.mode_order.iter().for_each(|mode| w.u32(mode));
+                w.zeros::<8>();
+            }
+            Self::BlockPaged(paged) => paged.store(w),
+            Self::Composite(head) => head.store(w),
+            Self::Hilbert(hilbert) => {
+                w.u32(hilbert.order);
+                w.u32(u32::try_from(rank).unwrap_or(u32::MAX));
+            }
+            Self::Private(private) => private.store(w),
+        }
+    }
+
+    /// The same layout, keeping its own arrays.
+    pub fn to_owned(&self) -> Layout {
+        match self {
+            Self::RowMajor => Layout::RowMajor,
+            Self::ColumnMajor => Layout::ColumnMajor,
+            Self::Strided(strides) => Layout::Strided(strides.iter().collect()),
+            Self::Tiled(tiled) => Layout::tiled(tiled.to_owned()),
+            Self::Morton(morton) => Layout::Morton(Morton { bits: morton.bits.iter().collect() }),
+            Self::Coo(coo) => Layout::Coo(*coo),
+            Self::Csr(csr) => Layout::Csr(*csr),
+            Self::Csc(csc) => Layout::Csc(*csc),
+            Self::Csf(csf) => {
+                Layout::Csf(Csf { nnz: csf.nnz, mode_order: csf.mode_order.iter().collect() })
+            }
+            Self::BlockPaged(paged) => Layout::BlockPaged(*paged),
+            Self::Composite(head) => Layout::Composite(*head),
+            Self::Hilbert(hilbert) => Layout::Hilbert(*hilbert),
+            Self::Private(private) => Layout::Private(private.to_owned()),
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! Every cap a reader applies, with its reason, in one place.
+
+/// The caps of a reader. The defaults are generous for honest data and small enough
+/// that hostile data cannot exhaust a machine; every one can be changed.
+///
+/// ```
+/// use hurray_format::Limits;
+/// let limits = Limits { descriptor_bytes: 4096, ..Limits::default() };
+/// assert_eq!(limits.descriptor_bytes, 4096);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// The longest descriptor, in bytes. A descriptor of rank 64 with every section is
+    /// under 8 KiB; private payloads are the only honest reason for more.
+    pub descriptor_bytes: u32,
+    /// The longest key-value section of a file, in bytes: it is held in memory.
+    pub kv_bytes: u64,
+    /// The longest index of a file, in bytes. The file's own size bounds it already, so
+    /// the default adds nothing; a service that opens files of strangers may.
+    pub index_bytes: u64,
+    /// The most members one composite may have when it is bound.
+    pub composite_members: u32,
+    /// How deep composite heads may nest, the outermost counted.
+    pub composite_depth: u32,
+}
+
+impl Limits {
+    /// Heads nested in heads: what the format allows, and no more.
+    pub const COMPOSITE_DEPTH: u32 = 8;
+    /// Tiled records nested in tiled records: what the format allows, and no more.
+    pub const TILED_DEPTH: usize = 8;
+    /// The highest rank the format has.
+    pub const RANK: u32 = 64;
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            descriptor_bytes: 1 << 20,
+            kv_bytes: 1 << 30,
+            index_bytes: u64::MAX,
+            composite_members: 1 << 20,
+            composite_depth: Self::COMPOSITE_DEPTH,
+        }
+    }
+}

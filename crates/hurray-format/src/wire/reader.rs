@@ -1,0 +1,331 @@
+//! A cursor over the input. A section is loaded by one bounds check as a fixed array,
+//! and its fields are read from there by constant offsets, which cost no check.
+
+use super::array::{Item, WireArray};
+use super::trace::{Field, Trace};
+use super::{as_index, as_offset};
+use crate::error::{Error, Expected, Result, Value};
+use crate::rules::Rule;
+
+/// Reads forward through `bytes`, telling `trace` what it reads.
+pub(crate) struct Reader<'a, 't, T> {
+    bytes: &'a [u8],
+    at: usize,
+    overrun: Rule,
+    trace: &'t mut T,
+}
+
+impl<'a, 't, T: Trace> Reader<'a, 't, T> {
+    /// Reads `bytes` from their start; running past their end breaks `overrun`.
+    #[inline]
+    pub(crate) fn new(bytes: &'a [u8], overrun: Rule, trace: &'t mut T) -> Self {
+        Self { bytes, at: 0, overrun, trace }
+    }
+
+    /// From here on the input ends after `length` bytes of it; running past that breaks
+    /// `overrun`.
+    #[inline]
+    pub(crate) fn end_at(&mut self, length: usize, overrun: Rule) {
+        self.bytes = self.bytes.get(..length).unwrap_or(self.bytes);
+        self.overrun = overrun;
+    }
+
+    /// Where the next read starts.
+    #[inline]
+    pub(crate) fn position(&self) -> u64 {
+        as_offset(self.at)
+    }
+
+    /// How many bytes are left.
+    #[inline]
+    pub(crate) fn left(&self) -> usize {
+        self.bytes.len().saturating_sub(self.at)
+    }
+
+    /// The next `N` bytes, to be taken apart field by field.
+    #[inline(always)]
+    pub(crate) fn block<const N: usize>(&mut self, section: &'static str) -> Result<Block<'a, N>> {
+        let rest = self.bytes.get(self.at..).unwrap_or_default();
+        let Some(bytes) = rest.first_chunk::<N>() else {
+            return Err(self.overran(section, as_offset(N)));
+        };
+        let block = Block { bytes, at: self.at, section };
+        self.at = self.at.saturating_add(N);
+        Ok(block)
+    }
+
+    /// The next `count` numbers or handles, kept where they are.
+    #[inline]
+    pub(crate) fn array<I: Item>(
+        &mut self,
+        section: &'static str,
+        name: &'static str,
+        count: usize,
+    ) -> Result<WireArray<'a, I>> {
+        let start = self.position();
+        let length = count.saturating_mul(I::SIZE);
+        let bytes = self.take(name, length)?;
+        let array: WireArray<'a, I> = WireArray::over(bytes);
+        if T::RECORDS {
+            for (index, item) in array.items().enumerate() {
+                let item_at = start.saturating_add(as_offset(index.saturating_mul(I::SIZE)));
+                item.show(name, &mut |name, at, length, value| {
+                    self.trace.field(Field {
+                        section,
+                        name,
+                        index: u32::try_from(index).ok(),
+                        offset: item_at.saturating_add(at),
+                        length,
+                        value,
+                    });
+                });
+            }
+        }
+        Ok(array)
+    }
+
+    /// The next `length` bytes, whatever they mean.
+    #[inline]
+    pub(crate) fn opaque(
+        &mut self,
+        section: &'static str,
+        name: &'static str,
+        length: u64,
+    ) -> Result<&'a [u8]> {
+        let offset = self.position();
+        let bytes = self.take(name, as_index(length))?;
+        if !bytes.is_empty() {
+            let value =
+                if bytes.len() <= 8 { Value::first_of(bytes) } else { Value::Opaque(length) };
+            self.trace.field(Field { section, name, index: None, offset, length, value });
+        }
+        Ok(bytes)
+    }
+
+    #[inline(always)]
+    fn take(&mut self, name: &'static str, length: usize) -> Result<&'a [u8]> {
+        let rest = self.bytes.get(self.at..).unwrap_or_default();
+        let Some(bytes) = rest.get(..length) else {
+            return Err(self.overran(name, as_offset(length)));
+        };
+        self.at = self.at.saturating_add(length);
+        Ok(bytes)
+    }
+
+    #[cold]
+    fn overran(&self, name: &'static str, needed: u64) -> Error {
+        let found = Value::Unsigned(as_offset(self.left()));
+        Error::new(self.overrun, name, self.position(), found, Expected::AtLeast(needed))
+    }
+
+    /// One byte of `block`.
+    #[inline(always)]
+    pub(crate) fn u8<const N: usize>(
+        &mut self,
+        block: &Block<'a, N>,
+        at: usize,
+        name: &'static str,
+    ) -> u8 {
+        let [value] = block.pick::<1>(at);
+        self.note(block, at, 1, name, Value::Unsigned(u64::from(value)));
+        value
+    }
+
+    /// One byte of `block` that is a tag.
+    #[inline(always)]
+    pub(crate) fn tag<const N: usize>(
+        &mut self,
+        block: &Block<'a, N>,
+        at: usize,
+        name: &'static str,
+    ) -> u8 {
+        let [value] = block.pick::<1>(at);
+        self.note(block, at, 1, name, Value::Tag(u64::from(value)));
+        value
+    }
+
+    /// Two bytes of `block`, flags.
+    #[inline(always)]
+    pub(crate) fn flags16<const N: usize>(
+        &mut self,
+        block: &Block<'a, N>,
+        at: usize,
+        name: &'static str,
+    ) -> u16 {
+        let value = u16::from_le_bytes(block.pick(at));
+        self.note(block, at, 2, name, Value::Tag(u64::from(value)));
+        value
+    }
+
+    /// Four bytes of `block`, flags.
+    #[inline(always)]
+    pub(crate) fn flags32<const N: usize>(
+        &mut self,
+        block: &Block<'a, N>,
+        at: usize,
+        name: &'static str,
+    ) -> u32 {
+        let value = u32::from_le_bytes(block.pick(at));
+        self.note(block, at, 4, name, Value::Tag(u64::from(value)));
+        value
+    }
+
+    /// Four bytes of `block`, a count or index.
+    #[inline(always)]
+    pub(crate) fn u32<const N: usize>(
+        &mut self,
+        block: &Block<'a, N>,
+        at: usize,
+        name: &'static str,
+    ) -> u32 {
+        let value = u32::from_le_bytes(block.pick(at));
+        self.note(block, at, 4, name, Value::Unsigned(u64::from(value)));
+        value
+    }
+
+    /// Four bytes of `block`, signed.
+    #[inline(always)]
+    pub(crate) fn i32<const N: usize>(
+        &mut self,
+        block: &Block<'a, N>,
+        at: usize,
+        name: &'static str,
+    ) -> i32 {
+        let value = i32::from_le_bytes(block.pick(at));
+        self.note(block, at, 4, name, Value::Signed(i64::from(value)));
+        value
+    }
+
+    /// Four bytes of `block`, a float.
+    #[inline(always)]
+    pub(crate) fn f32<const N: usize>(
+        &mut self,
+        block: &Block<'a, N>,
+        at: usize,
+        name: &'static str,
+    ) -> f32 {
+        let value = f32::from_le_bytes(block.pick(at));
+        self.note(block, at, 4, name, Value::Float32(value.to_bits()));
+        value
+    }
+
+    /// Eight bytes of `block`, a count, size or offset.
+    #[inline(always)]
+    pub(crate) fn u64<const N: usize>(
+        &mut self,
+        block: &Block<'a, N>,
+        at: usize,
+        name: &'static str,
+    ) -> u64 {
+        let value = u64::from_le_bytes(block.pick(at));
+        self.note(block, at, 8, name, Value::Unsigned(value));
+        value
+    }
+
+    /// Eight bytes of `block`, a float.
+    #[inline(always)]
+    pub(crate) fn f64<const N: usize>(
+        &mut self,
+        block: &Block<'a, N>,
+        at: usize,
+        name: &'static str,
+    ) -> f64 {
+        let bits = u64::from_le_bytes(block.pick(at));
+        self.note(block, at, 8, name, Value::Float64(bits));
+        f64::from_bits(bits)
+    }
+
+    /// `W` bytes of `block` as they stand.
+    #[inline(always)]
+    pub(crate) fn bytes<const N: usize, const W: usize>(
+        &mut self,
+        block: &Block<'a, N>,
+        at: usize,
+        name: &'static str,
+    ) -> [u8; W] {
+        let bytes = block.pick::<W>(at);
+        let value = if W <= 8 { Value::first_of(&bytes) } else { Value::Opaque(as_offset(W)) };
+        self.note(block, at, W, name, value);
+        bytes
+    }
+
+    /// Checks that the `W` reserved bytes at `at` are zero, else breaks `rule`.
+    #[inline(always)]
+    pub(crate) fn zeros<const N: usize, const W: usize>(
+        &mut self,
+        block: &Block<'a, N>,
+        at: usize,
+        name: &'static str,
+        rule: Rule,
+    ) -> Result<()> {
+        let bytes: [u8; W] = self.bytes(block, at, name);
+        if bytes == [0; W] {
+            return Ok(());
+        }
+        Err(block.refuse(rule, at, name, Value::first_of(&bytes), Expected::Exactly(0)))
+    }
+
+    #[inline(always)]
+    fn note<const N: usize>(
+        &mut self,
+        block: &Block<'a, N>,
+        at: usize,
+        length: usize,
+        name: &'static str,
+        value: Value,
+    ) {
+        self.trace.field(Field {
+            section: block.section,
+            name,
+            index: None,
+            offset: as_offset(block.at.saturating_add(at)),
+            length: as_offset(length),
+            value,
+        });
+    }
+}
+
+/// A section already known to be there.
+pub(crate) struct Block<'a, const N: usize> {
+    bytes: &'a [u8; N],
+    at: usize,
+    section: &'static str,
+}
+
+impl<'a, const N: usize> Block<'a, N> {
+    /// A section of zeros.
+    pub(crate) fn zeros() -> Self {
+        Self { bytes: &[0; N], at: 0, section: "" }
+    }
+
+    /// The section's bytes.
+    pub(crate) fn bytes(&self) -> &'a [u8; N] {
+        self.bytes
+    }
+
+    /// Offsets are constants of this crate, so that the branch folds away; a wrong one
+    /// would fail every test vector.
+    #[inline(always)]
+    fn pick<const W: usize>(&self, at: usize) -> [u8; W] {
+        match self.bytes.get(at..).and_then(<[u8]>::first_chunk::<W>) {
+            Some(bytes) => *bytes,
+            None => {
+                debug_assert!(false, "a field outside its section");
+                [0; W]
+            }
+        }
+    }
+
+    /// Refuses the field `at` bytes into the section.
+    #[cold]
+    pub(crate) fn refuse(
+        &self,
+        rule: Rule,
+        at: usize,
+        name: &'static str,
+        found: Value,
+        expected: Expected,
+    ) -> Error {
+        Error::new(rule, name, as_offset(self.at.saturating_add(at)), found, expected)
+    }
+}
