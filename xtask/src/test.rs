@@ -94,7 +94,7 @@ fn pytest(environment: &str, folder: &str, before: &[&str]) -> Outcome<Ran> {
 /// pytest ends with 5 when it finds no test, which counts as a failure here as any other does.
 fn pytest_command(python: &Path, folder: &Path, hurray: &Path) -> Command {
     let mut command = Command::new(python);
-    command.args(["-m", "pytest", "-q", "-p", "no:cacheprovider"]).arg(folder);
+    command.args(["-m", "pytest", "-q", "--tb=short", "-p", "no:cacheprovider"]).arg(folder);
     command.current_dir(run::root()).env("HURRAY_BIN", hurray).env("PYTHONDONTWRITEBYTECODE", "1");
     command
 }
