@@ -1,3 +1,74 @@
-//! Tasks of the workspace.
+//! `cargo xtask COMMAND`: the workspace's generators, checks and tests.
+//!
+//! One file per command. A command prints what it runs, lets the tools it calls speak for
+//! themselves, and fails as soon as a step does, unless it says that it goes on.
 
-fn main() {}
+mod bench;
+mod corpus;
+mod floors;
+mod fuzz;
+mod generated;
+mod lint;
+mod metadata;
+mod no_std;
+mod python;
+mod run;
+mod test;
+
+use std::process::ExitCode;
+
+/// What a command answers: nothing, or why it failed.
+type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
+
+/// A command's name, its arguments, what it does, and the function that does it.
+type Command = (&'static str, &'static str, &'static str, fn(&[String]) -> Outcome);
+
+const COMMANDS: &[Command] = &[
+    ("test", "[--no-skip] [PART..]", "every test: rust, python, pyhurray", test::command),
+    ("lint", "", "format, clippy, rustdoc, and what is generated is current", lint::command),
+    (
+        "floors",
+        "",
+        "no crate imports upwards or sideways, hurray-format links no std",
+        floors::command,
+    ),
+    ("fuzz", "[--seconds N] [TARGET..]", "each fuzz target for a minute", fuzz::command),
+    ("corpus", "[--check]", "the fuzz targets' seeds, from the vectors", corpus::command),
+    ("bench", "[--check]", "every benchmark, and docs/benchmarks.md from it", bench::command),
+];
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let Some((name, rest)) = arguments.split_first() else {
+        print!("{}", usage());
+        return ExitCode::SUCCESS;
+    };
+    let Some((_, _, _, command)) = COMMANDS.iter().find(|(known, ..)| known == name) else {
+        eprint!("xtask: no command {name:?}\n\n{}", usage());
+        return ExitCode::from(2);
+    };
+    match command(rest) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask {name}: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn usage() -> String {
+    let mut text = String::from("cargo xtask COMMAND\n\n");
+    for (name, arguments, purpose, _) in COMMANDS {
+        let call = format!("{name} {arguments}");
+        text.push_str(&format!("  {call:<32}{purpose}\n"));
+    }
+    text
+}
+
+/// Refuses arguments a command does not take.
+fn no_arguments(arguments: &[String]) -> Outcome {
+    match arguments {
+        [] => Ok(()),
+        [first, ..] => Err(format!("no argument is taken, but {first:?} was given").into()),
+    }
+}
