@@ -20,13 +20,14 @@ pub struct Limits {
     pub index_bytes: u64,
     /// The most members one composite may have when it is bound.
     pub composite_members: u32,
-    /// How deep composite heads may nest, the outermost counted.
-    pub composite_depth: u32,
+    /// How many boxes may be looked at to prove that a partition covers its head: a
+    /// million members in any grid take far fewer, a spiral of them would take hours.
+    pub composite_work: u64,
 }
 
 impl Limits {
     /// Heads nested in heads: what the format allows, and no more.
-    pub const COMPOSITE_DEPTH: u32 = 8;
+    pub const COMPOSITE_DEPTH: usize = 8;
     /// Tiled records nested in tiled records: what the format allows, and no more.
     pub const TILED_DEPTH: usize = 8;
     /// The highest rank the format has.
@@ -40,7 +41,7 @@ impl Default for Limits {
             kv_bytes: 1 << 30,
             index_bytes: u64::MAX,
             composite_members: 1 << 20,
-            composite_depth: Self::COMPOSITE_DEPTH,
+            composite_work: 1 << 28,
         }
     }
 }

@@ -297,6 +297,7 @@ rules! {
     CompositeTorn = "composite.torn", "04", Corrupt, "fewer members follow than the head announces";
     CompositeUnexpectedMemberSection = "composite.unexpected-member-section", "04", Corrupt, "a partition or group member carries a member section";
     CompositeTooManyMembers = "composite.too-many-members", "04", Refused, "more members than the reader's limit";
+    CompositeTooComplex = "composite.too-complex", "04", Refused, "proving the cover of a partition takes more work than the reader's limit";
     // The file container
     FileHeaderAlignmentNotPowerOfTwo = "file.header.alignment-not-power-of-two", "06", Corrupt, "data_buffer_alignment is 0 or no power of two";
     FileHeaderAlignmentTooLarge = "file.header.alignment-too-large", "06", Corrupt, "data_buffer_alignment above 2 MiB";
@@ -374,7 +375,6 @@ rules! {
     FileTensorChecksumMismatch = "file.tensor.checksum-mismatch", "06", Corrupt, "a buffer does not match its CRC-32C in hurray.crc32c.*";
     FileTensorChecksumKey = "file.tensor.checksum-key", "06", Corrupt, "a hurray.crc32c.* value is not one u64 a buffer, or names no tensor";
     FileTensorAliasKey = "file.tensor.alias-key", "06", Corrupt, "a hurray.alias.* value names no tensor, or shadows one";
-    FileTensorElementPadding = "file.tensor.element-padding", "06", Corrupt, "unused high bits of the last byte are not zero";
     // The contents of sparse and paged buffers
     SparseBufferCount = "sparse.buffer-count", "04", Misuse, "another number of buffers than the layout has";
     SparseBufferTooSmall = "sparse.buffer-too-small", "04", Misuse, "a buffer is smaller than its handle says";

@@ -37,7 +37,6 @@ pub(super) fn check(d: &DescriptorRef<'_>, places: &Places) -> Result<()> {
         dense_size(d, places)?;
     } else {
         colocation(d, places)?;
-        virtual_head(d, places)?;
         parameters(d, places)?;
         buffer_count(d, places)?;
         sizes(d, places)?;
@@ -68,22 +67,6 @@ fn colocation(d: &DescriptorRef<'_>, places: &Places) -> Result<()> {
             let (found, expected) = (handle.class().tag(), first.class().tag());
             return refuse(Rule::BufferMixedMemoryClass, "memory_class", 14, found, expected);
         }
-    }
-    Ok(())
-}
-
-/// A composite head is neither quantized nor a member.
-fn virtual_head(d: &DescriptorRef<'_>, places: &Places) -> Result<()> {
-    if d.layout.kind() != LayoutKind::Virtual {
-        return Ok(());
-    }
-    if d.quantization.is_some() {
-        let (rule, at) = (Rule::LayoutCompositeQuantized, places.quantization);
-        return Err(Error::new(rule, "quantization", at, Value::None, Expected::Unsaid));
-    }
-    if d.member.is_some() {
-        let (rule, at) = (Rule::LayoutCompositeMemberFlag, places.member);
-        return Err(Error::new(rule, "composite member", at, Value::None, Expected::Unsaid));
     }
     Ok(())
 }

@@ -10,7 +10,7 @@ use crate::accept::Accept;
 use crate::buffer::BufferHandle;
 use crate::dtype::{Dtype, PrivateDtype};
 use crate::error::{Error, Expected, Result, Value};
-use crate::layout::{self, Layout};
+use crate::layout::{self, Layout, LayoutKind};
 use crate::limits::Limits;
 use crate::quant::{Context, Quantization};
 use crate::rules::Rule;
@@ -302,6 +302,10 @@ fn sections<'a, T: Trace>(input: &'a [u8], accept: &Accept, trace: &mut T) -> Re
     if flags != 0 {
         if flags & flag::QUANTIZATION != 0 {
             places.quantization = r.position().saturating_add(4);
+            if layout.kind() == LayoutKind::Virtual {
+                let (rule, at) = (Rule::LayoutCompositeQuantized, places.quantization);
+                return Err(Error::new(rule, "quantization", at, Value::None, Expected::Unsaid));
+            }
             let context = Context { type_tag, dtype, shape: &shape, accept };
             match Quantization::load(&mut r, &context)? {
                 Ok(scheme) => read.quantization = Some(scheme),

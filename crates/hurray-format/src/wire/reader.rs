@@ -36,6 +36,11 @@ impl<'a, 't, T: Trace> Reader<'a, 't, T> {
         as_offset(self.at)
     }
 
+    /// What is left, without moving.
+    pub(crate) fn rest(&self) -> &'a [u8] {
+        self.bytes.get(self.at..).unwrap_or_default()
+    }
+
     /// How many bytes are left.
     #[inline]
     pub(crate) fn left(&self) -> usize {
@@ -154,6 +159,32 @@ impl<'a, 't, T: Trace> Reader<'a, 't, T> {
     ) -> u16 {
         let value = u16::from_le_bytes(block.pick(at));
         self.note(block, at, 2, name, Value::Tag(u64::from(value)));
+        value
+    }
+
+    /// Two bytes of `block`, a length.
+    #[inline(always)]
+    pub(crate) fn u16<const N: usize>(
+        &mut self,
+        block: &Block<'a, N>,
+        at: usize,
+        name: &'static str,
+    ) -> u16 {
+        let value = u16::from_le_bytes(block.pick(at));
+        self.note(block, at, 2, name, Value::Unsigned(u64::from(value)));
+        value
+    }
+
+    /// Eight bytes of `block`, signed.
+    #[inline(always)]
+    pub(crate) fn i64<const N: usize>(
+        &mut self,
+        block: &Block<'a, N>,
+        at: usize,
+        name: &'static str,
+    ) -> i64 {
+        let value = i64::from_le_bytes(block.pick(at));
+        self.note(block, at, 8, name, Value::Signed(value));
         value
     }
 

@@ -1,0 +1,46 @@
+//! The keys that Hurray itself puts into a file's key-values (decision 30). A reader that
+//! does not know them loses nothing.
+
+use alloc::vec::Vec;
+
+use super::kv::{Kv, KvValue};
+
+/// What all of them start with.
+pub const RESERVED_KEYS: &str = "hurray.";
+/// Before a tensor's name: the CRC-32C of each of its buffers, an array of u64.
+pub const CHECKSUM_KEY: &str = "hurray.crc32c.";
+/// Before a name: the tensor it stands for, a string.
+pub const ALIAS_KEY: &str = "hurray.alias.";
+/// Before a block-paged tensor's name: the token count of each sequence, an array of u64.
+pub const SEQUENCE_LENGTHS_KEY: &str = "hurray.seq_lens.";
+
+impl Kv {
+    /// The names that stand for a tensor, each with the tensor's own name. A value that
+    /// is no string is left out; `verify` reports it.
+    pub fn aliases(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.iter().filter_map(|(key, value)| match (key.strip_prefix(ALIAS_KEY), value) {
+            (Some(name), KvValue::String(target)) => Some((name, target)),
+            _ => None,
+        })
+    }
+
+    /// The checksums of the tensor's buffers, where the file has them and they are one
+    /// number of 32 bits each.
+    pub fn checksums(&self, tensor: &str) -> Option<Vec<u32>> {
+        let numbers = self.numbers(CHECKSUM_KEY, tensor)?;
+        numbers.into_iter().map(|number| u32::try_from(number).ok()).collect()
+    }
+
+    /// The token count of each sequence of a block-paged tensor.
+    pub fn sequence_lengths(&self, tensor: &str) -> Option<Vec<u64>> {
+        self.numbers(SEQUENCE_LENGTHS_KEY, tensor)
+    }
+
+    fn numbers(&self, prefix: &str, tensor: &str) -> Option<Vec<u64>> {
+        let key = alloc::format!("{prefix}{tensor}");
+        match self.get(&key)? {
+            KvValue::Array(array) => array.iter().map(|value| value.as_u64()).collect(),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! Names found by hash: which entry has a name, and whether two have the same.
+
+use core::hash::BuildHasher;
+
+use foldhash::fast::RandomState;
+use hashbrown::HashTable;
+
+use crate::wire::as_index;
+
+/// Entry numbers by name. It keeps no names; the caller shows it where they are.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Names {
+    table: HashTable<u32>,
+    hasher: RandomState,
+}
+
+impl Names {
+    /// A table with room for `count` names that the input was seen to have.
+    pub(super) fn with_capacity(count: usize) -> Self {
+        Self { table: HashTable::with_capacity(count), hasher: RandomState::default() }
+    }
+
+    /// Adds `entry` under `name`, unless an entry before it has that name.
+    pub(super) fn insert<'n>(
+        &mut self,
+        name: &[u8],
+        entry: u32,
+        name_of: impl Fn(u32) -> &'n [u8],
+    ) -> Result<(), u32> {
+        let hash = self.hasher.hash_one(name);
+        let same = |other: &u32| name_of(*other) == name;
+        let rehash = |other: &u32| self.hasher.hash_one(name_of(*other));
+        match self.table.entry(hash, same, rehash) {
+            hashbrown::hash_table::Entry::Occupied(other) => Err(*other.get()),
+            hashbrown::hash_table::Entry::Vacant(place) => {
+                place.insert(entry);
+                Ok(())
+            }
+        }
+    }
+
+    /// The entry with that name.
+    pub(super) fn find<'n>(&self, name: &[u8], name_of: impl Fn(u32) -> &'n [u8]) -> Option<u32> {
+        let hash = self.hasher.hash_one(name);
+        self.table.find(hash, |entry| name_of(*entry) == name).copied()
+    }
+}
+
+/// The name of entry `number`: its length in two bytes, then itself. So both the index
+/// and the key-values begin their entries.
+pub(super) fn name_at<'b>(bytes: &'b [u8], entries: &[usize], number: u32) -> &'b [u8] {
+    let start = entries.get(as_index(u64::from(number))).copied().unwrap_or(usize::MAX);
+    let rest = bytes.get(start..).unwrap_or_default();
+    let length = rest.first_chunk::<2>().map_or(0, |raw| usize::from(u16::from_le_bytes(*raw)));
+    rest.get(2..).and_then(|rest| rest.get(..length)).unwrap_or_default()
+}

@@ -1,0 +1,216 @@
+//! What only a walk over the whole file finds: padding that is not zero, tensors that the
+//! index does not list, composites that do not hold together, checksums, and Hurray's own
+//! keys that name nothing.
+
+use alloc::vec::Vec;
+use core::ops::Range;
+
+use super::container::{Container, Placement};
+use super::index::Entry;
+use super::keys::{ALIAS_KEY, CHECKSUM_KEY, SEQUENCE_LENGTHS_KEY};
+use super::kv::{KvKind, KvValue};
+use super::{FILE_HEADER_LEN, FILE_TRAILER_LEN};
+use crate::composite::{Composite, bind};
+use crate::descriptor::{Descriptor, MAGIC};
+use crate::error::{Error, Expected, Result, Value};
+use crate::layout::LayoutKind;
+use crate::limits::Limits;
+use crate::rules::Rule;
+use crate::wire::as_offset;
+
+/// A run of bytes that belongs to nothing, and so is zero.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Gap {
+    /// Where it lies in the file.
+    pub range: Range<u64>,
+    /// Whether it lies before the first tensor.
+    pub before_first: bool,
+}
+
+impl Gap {
+    /// Checks `bytes` of the gap, which start `offset` bytes into the file. Large gaps may
+    /// be checked in pieces.
+    ///
+    /// # Errors
+    ///
+    /// `file.padding.header-not-zero`, `file.padding.not-zero`, and
+    /// `file.index.tensor-not-listed` where a descriptor begins.
+    pub fn check(&self, offset: u64, bytes: &[u8]) -> Result<()> {
+        // Most of it is zero: look at words first.
+        let (words, rest) = bytes.as_chunks::<8>();
+        if words.iter().all(|word| *word == [0; 8]) && rest.iter().all(|byte| *byte == 0) {
+            return Ok(());
+        }
+        let at = bytes.iter().position(|byte| *byte != 0).unwrap_or_default();
+        let found = bytes.get(at..).unwrap_or_default();
+        let position = offset.saturating_add(as_offset(at));
+        let rule = if found.starts_with(&MAGIC) && position.is_multiple_of(8) {
+            Rule::FileIndexTensorNotListed
+        } else if self.before_first {
+            Rule::FilePaddingHeaderNotZero
+        } else {
+            Rule::FilePaddingNotZero
+        };
+        Err(Error::new(rule, "padding", position, Value::first_of(found), Expected::Exactly(0)))
+    }
+}
+
+impl Container {
+    /// The runs that neither the container nor `tensors` cover: descriptors and buffers,
+    /// in any order.
+    pub fn gaps(&self, tensors: Vec<Range<u64>>) -> Vec<Gap> {
+        let sections = self.sections();
+        let mut covered = tensors;
+        let first = covered.iter().map(|range| range.start).min().unwrap_or(u64::MAX);
+        let trailer = sections.size().saturating_sub(as_offset(FILE_TRAILER_LEN));
+        covered.push(0..as_offset(FILE_HEADER_LEN));
+        covered.push(sections.index());
+        covered.extend(sections.kv());
+        covered.push(trailer..sections.size());
+        covered.sort_unstable_by_key(|range| (range.start, range.end));
+        let mut gaps = Vec::new();
+        let mut at = 0;
+        for range in covered {
+            if range.start > at {
+                gaps.push(Gap { range: at..range.start, before_first: at < first && at <= 64 });
+            }
+            at = at.max(range.end);
+        }
+        gaps
+    }
+
+    /// Every composite of the file, bound: its members found in the order of the file, and
+    /// checked. `read` decodes the descriptor of an entry.
+    ///
+    /// # Errors
+    ///
+    /// The rules of `composite.*` and whatever `read` refuses.
+    pub fn composites<E: From<Error>>(
+        &self,
+        limits: &Limits,
+        mut read: impl FnMut(&Entry<'_>) -> Result<Descriptor, E>,
+    ) -> Result<Vec<Composite<u32>>, E> {
+        let mut bound = Vec::new();
+        let mut rest = self.index().in_file_order();
+        while let Some(entry) = rest.next() {
+            let descriptor = read(&entry)?;
+            if descriptor.layout().kind() == LayoutKind::Virtual {
+                let mut members = rest.by_ref().map(|entry| member(&mut read, entry));
+                bound.push(self.bind(&entry, descriptor, &mut members, limits)?);
+            }
+        }
+        Ok(bound)
+    }
+
+    /// The composite whose head is `entry`, bound.
+    ///
+    /// # Errors
+    ///
+    /// As [`composites`](Self::composites).
+    pub fn composite<E: From<Error>>(
+        &self,
+        entry: &Entry<'_>,
+        limits: &Limits,
+        mut read: impl FnMut(&Entry<'_>) -> Result<Descriptor, E>,
+    ) -> Result<Composite<u32>, E> {
+        let head = read(entry)?;
+        let after = self.index().in_file_order_after(entry.descriptor_offset);
+        let mut members = after.map(|entry| member(&mut read, entry));
+        self.bind(entry, head, &mut members, limits)
+    }
+
+    fn bind<E: From<Error>>(
+        &self,
+        entry: &Entry<'_>,
+        head: Descriptor,
+        members: &mut impl Iterator<Item = Result<(Descriptor, u32), E>>,
+        limits: &Limits,
+    ) -> Result<Composite<u32>, E> {
+        let offset_of =
+            |number: &u32| self.index().entry(*number).map_or(0, |entry| entry.descriptor_offset);
+        bind(head, entry.number, members, offset_of, limits)
+    }
+
+    /// Checks what Hurray's own keys say about `entry`, whose descriptor this is.
+    ///
+    /// # Errors
+    ///
+    /// `file.tensor.checksum-key`.
+    pub fn check_tensor_keys(&self, entry: &Entry<'_>, descriptor: &Descriptor) -> Result<()> {
+        let key = alloc::format!("{CHECKSUM_KEY}{}", entry.name);
+        if self.kv().get(&key).is_none() {
+            return Ok(());
+        }
+        let count = self.kv().checksums(entry.name).map(|checksums| checksums.len());
+        if count == Some(descriptor.buffer_count()) {
+            return Ok(());
+        }
+        let found = count.map_or(Value::None, |count| Value::Unsigned(as_offset(count)));
+        let expected = Expected::Exactly(as_offset(descriptor.buffer_count()));
+        Err(self.refuse_key(Rule::FileTensorChecksumKey, found, expected))
+    }
+
+    /// Checks buffer `place` of a tensor against its checksum.
+    ///
+    /// # Errors
+    ///
+    /// `file.tensor.checksum-mismatch`, at the start of the buffer.
+    pub fn check_checksum(
+        &self,
+        tensor: &Placement,
+        place: usize,
+        expected: u32,
+        found: u32,
+    ) -> Result<()> {
+        if expected == found {
+            return Ok(());
+        }
+        let at = tensor.buffers.get(place).map_or(0, |range| range.start);
+        let rule = Rule::FileTensorChecksumMismatch;
+        let (found, expected) = (Value::Tag(u64::from(found)), Expected::Exactly(expected.into()));
+        Err(Error::new(rule, "buffer", at, found, expected))
+    }
+
+    /// Checks that Hurray's own keys name tensors of this file.
+    ///
+    /// # Errors
+    ///
+    /// `file.tensor.alias-key`, `file.tensor.checksum-key`.
+    pub fn check_keys(&self) -> Result<()> {
+        for (key, value) in self.kv().iter() {
+            let shown = Value::first_of(key.as_bytes());
+            if let Some(alias) = key.strip_prefix(ALIAS_KEY) {
+                let target = match value {
+                    KvValue::String(target) => self.index().find(target),
+                    _ => None,
+                };
+                if target.is_none() || self.index().find(alias).is_some() {
+                    let expected = Expected::OneOf("another name of a tensor of this file");
+                    return Err(self.refuse_key(Rule::FileTensorAliasKey, shown, expected));
+                }
+            }
+            let numbers = [CHECKSUM_KEY, SEQUENCE_LENGTHS_KEY];
+            if let Some(tensor) = numbers.iter().find_map(|prefix| key.strip_prefix(prefix)) {
+                let is_numbers = matches!(&value, KvValue::Array(a) if a.element() == KvKind::U64);
+                if !is_numbers || self.index().find(tensor).is_none() {
+                    let expected = Expected::OneOf("an array of uint64 for a tensor of this file");
+                    return Err(self.refuse_key(Rule::FileTensorChecksumKey, shown, expected));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn refuse_key(&self, rule: Rule, found: Value, expected: Expected) -> Error {
+        let at = self.sections().kv().map_or(0, |kv| kv.start);
+        Error::new(rule, "kv", at, found, expected)
+    }
+}
+
+/// The next member, by its entry number.
+fn member<E>(
+    read: &mut impl FnMut(&Entry<'_>) -> Result<Descriptor, E>,
+    entry: Entry<'_>,
+) -> Result<(Descriptor, u32), E> {
+    Ok((read(&entry)?, entry.number))
+}
