@@ -6,6 +6,7 @@ its JSON is known here and nowhere else.
 
 import json
 import os
+import struct
 import subprocess
 from pathlib import Path
 
@@ -60,6 +61,10 @@ class Command:
         """The wire fields of every tensor, by the keys of the vectors' `expected`, in the file's order."""
         return [tensor["descriptor"] for tensor in self.inspect(path, kind)["tensors"]]
 
+    def key_values(self, path):
+        """(key, kind, value) in the file's order; values as Python has them."""
+        return [key_value(pair) for pair in self.inspect(path)["kv"]]
+
     def names(self, path):
         return [tensor["name"] for tensor in self.inspect(path)["tensors"]]
 
@@ -68,6 +73,23 @@ class Command:
 
     def convert(self, source, target, code=0):
         return self.run("convert", source, target, code=code)
+
+
+def key_value(pair):
+    """One pair of our JSON: 64-bit integers may be decimal strings, floats and bytes are hexadecimal."""
+    kind, value = pair["kind"], pair["value"]
+    if kind == "array":
+        element = value["element"]
+        return pair["key"], f"array of {element}", [python_value(element, v) for v in value["values"]]
+    return pair["key"], kind, python_value(kind, value)
+
+
+def python_value(kind, value):
+    if kind in ("int64", "uint64"):
+        return int(value)
+    if kind == "float64":
+        return struct.unpack(">d", bytes.fromhex(value))[0]
+    return bytes.fromhex(value) if kind == "bytes" else value
 
 
 @pytest.fixture(scope="session")
