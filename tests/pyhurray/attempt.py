@@ -1,4 +1,4 @@
-"""Reads files with the peer, each in a process of its own: some make it abort.
+"""Reads files and streams (named .hrrys) with the peer, each in a process of its own: some make it abort.
 
 Called with paths; prints one JSON line for each: {"path", "outcome": "read" | "refused" | "died"}.
 """
@@ -17,8 +17,11 @@ MEMORY = 8 << 30
 
 def attempt(path):
     try:
-        hurray.load(path)
-        hurray.load_kv(path)
+        if path.endswith(".hrrys"):
+            list(hurray.StreamReader(path))
+        else:
+            hurray.load(path)
+            hurray.load_kv(path)
     except (hurray.FileError, hurray.InvalidDescriptorError, hurray.StreamError):
         return REFUSED
     return READ
@@ -41,5 +44,6 @@ def outcome(path):
     return "died"
 
 
-for path in sys.argv[1:]:
-    print(json.dumps({"path": path, "outcome": outcome(path)}), flush=True)
+if __name__ == "__main__":
+    for path in sys.argv[1:]:
+        print(json.dumps({"path": path, "outcome": outcome(path)}), flush=True)

@@ -1,7 +1,7 @@
 """Where the peer and the vectors disagree: all of it, so that a change on either side is noticed.
 
-The last number of each entry is the decision in the format's list of decisions by which we judge otherwise;
-"limits" stands for the bounds that list ends with.
+The last number of each entry is the decision by which we judge otherwise, as `docs/interoperability.md` lists
+them; "limits" stands for the bounds on what a count may allocate.
 """
 
 # Invalid descriptors the peer decodes. rule: (how many of its vectors are decoded, how many of those

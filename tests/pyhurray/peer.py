@@ -1,5 +1,10 @@
 """The peer's side of the exchange: its own calls, as the tests use them."""
 
+import json
+import subprocess
+import sys
+from pathlib import Path
+
 import hurray
 import numpy as np
 
@@ -42,3 +47,14 @@ def buffers_of(tensor):
 
 def address_of(tensor):
     return np.asarray(tensor.buffer(0)).__array_interface__["data"][0]
+
+
+def attempts(paths):
+    """What becomes of reading each path in a process of its own: "read", "refused" or "died"."""
+    done = subprocess.run(
+        [sys.executable, Path(__file__).with_name("attempt.py"), *map(str, paths)],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [answer["path"] for answer in answers] == [str(path) for path in paths]
+    return {answer["path"]: answer["outcome"] for answer in answers}

@@ -20,7 +20,11 @@ TENSORS = [
     ]
 ]
 KV = wire.write_kv(
-    [("k", 1, struct.pack("<I", 1) + b"x"), ("u", 3, struct.pack("<Q", 2**64 - 1)), ("none", 7, b"\x02" + bytes(4))]
+    [
+        ("k", 1, struct.pack("<I", 1) + b"x"),
+        ("u", 3, struct.pack("<Q", 2**64 - 1)),
+        ("none", 7, b"\x02" + bytes(4)),
+    ]
 )
 WHOLE = {"k": "x", "u": 2**64 - 1, "none": []}
 
@@ -101,3 +105,12 @@ def test_a_stream_cut_between_tensors_ends_and_cut_inside_fails():
     for cut in range(1, len(one)):
         with pytest.raises(hurray.StreamError):
             read_stream(one + one[:cut])
+
+
+def test_fault_a_buffer_size_is_allocated_before_the_bytes_are_there(tmp_path):
+    _, raw, (buffer,) = TENSORS[0]
+    claim = bytearray(raw)
+    claim[37:45] = struct.pack("<Q", 1 << 36)
+    path = tmp_path / "x.hrrys"
+    path.write_bytes(bytes(claim) + buffer)
+    assert peer.attempts([path]) == {str(path): "died"}

@@ -140,7 +140,9 @@ def test_fault_a_numpy_bool_array_is_stored_a_byte_each_under_the_packed_type(tm
     (entry,) = written(tmp_path, {"m": flat}).entries
     assert entry.descriptor.sizes == [5]
     assert entry.buffers == [bytes([1, 0, 1, 1, 0])]  # the format: one byte, 0x0D
-    # Its own constructors pack.
+    # Its own constructors pack, and so can the caller.
+    packed = np.packbits(mask, bitorder="little").tobytes()
+    assert bytes_of(hurray.Tensor(packed, hurray.bool, [5])) == b"\x0d"
     assert bytes_of(hurray.full([5], True, dtype=hurray.bool)) == b"\x1f"
 
 

@@ -170,10 +170,7 @@ def on(kind, memory_class):
 
 
 h = hurray
-# The vectors give no ids to the rules of what index buffers hold.
-CONTENTS = ""
-# What the peer writes and we refuse: (tensor, the rule named). A rule ending in a dot stands for its family,
-# an empty one for any.
+# What the peer writes and we refuse: (tensor, the rule named).
 REFUSED = {
     "column-major scalar": (
         lambda: hurray.Tensor(floats(1), float32, [], layout=h.ColMajorLayout()), "descriptor.scalar-layout",
@@ -190,37 +187,37 @@ REFUSED = {
         lambda: tensor(
             8, 8, layout=h.TiledLayout([4, 4], inner_layout="tiled", inner_tiled=h.TiledLayout([3, 2]))
         ),
-        "layout.tiled.",
+        "layout.tiled.nested-not-dividing",
     ),
     "morton cut off": (
         lambda: hurray.Tensor(floats(12), float32, [3, 4], layout=h.MortonLayout([2, 2])),
         "layout.buffer-too-small",
     ),
-    "coo out of bounds": (lambda: sparse(h.CooLayout(1, True), floats(1), u64(9, 2)), CONTENTS),
-    "coo not sorted": (lambda: sparse(h.CooLayout(2, True), floats(2), u64(2, 1, 0, 2)), CONTENTS),
-    "coo twice": (lambda: sparse(h.CooLayout(2, False), floats(2), u64(2, 1, 2, 1)), CONTENTS),
+    "coo out of bounds": (lambda: sparse(h.CooLayout(1, True), floats(1), u64(9, 2)), "sparse.coo.out-of-bounds"),
+    "coo not sorted": (lambda: sparse(h.CooLayout(2, True), floats(2), u64(2, 1, 0, 2)), "sparse.coo.not-sorted"),
+    "coo twice": (lambda: sparse(h.CooLayout(2, False), floats(2), u64(2, 1, 2, 1)), "sparse.coo.duplicate"),
     "csr pointers fall": (
-        lambda: sparse(h.CsrLayout(2), floats(2), u64(1, 2), u64(0, 2, 1, 2)), CONTENTS,
+        lambda: sparse(h.CsrLayout(2), floats(2), u64(1, 2), u64(0, 2, 1, 2)), "sparse.compressed.pointer-decreases",
     ),
     "csr ends elsewhere": (
-        lambda: sparse(h.CsrLayout(2), floats(2), u64(1, 2), u64(0, 1, 1, 1)), CONTENTS,
+        lambda: sparse(h.CsrLayout(2), floats(2), u64(1, 2), u64(0, 1, 1, 1)), "sparse.compressed.pointer-end",
     ),
     "csc column out of bounds": (
-        lambda: sparse(h.CscLayout(2), floats(2), u64(1, 7), u64(0, 1, 1, 2)), CONTENTS,
+        lambda: sparse(h.CscLayout(2), floats(2), u64(1, 7), u64(0, 1, 1, 2)), "sparse.compressed.out-of-bounds",
     ),
     "csf siblings equal": (
         lambda: sparse(
             h.CsfLayout(2, [0, 1, 2]), floats(2), u64(0, 1), u64(1), u64(0, 2), u64(1, 1), u64(0, 1, 2),
             u64(3, 1), shape=(2, 3, 4),
         ),
-        CONTENTS,
+        "sparse.csf.not-increasing",
     ),
     "page that is not there": (
         lambda: hurray.Tensor(
             floats(24), float32, [5, 1, 4], aux_buffers=[u32(0, 9, 1), u32(0, 2, 3)],
             layout=h.BlockPagedLayout(2, 3, 0, 2),
         ),
-        CONTENTS,
+        "sparse.block-paged.page-id",
     ),
     "shard beyond its parent": (lambda: tensor(2, 2, shard=shard([4, 4], 3, 2)), "shard.out-of-bounds"),
     "statistics of another nnz": (
@@ -271,8 +268,7 @@ def test_what_breaks_a_rule_is_refused_by_it(ours, tmp_path, name, kind):
         save(path, {"x": make()})
     else:
         path.write_bytes(stream(make()))
-    found = ours.refuse(path, kind)
-    assert found.startswith(rule) if rule[-1:] in ("", ".") else found == rule
+    assert ours.refuse(path, kind) == rule
 
 
 PRIVATE = {
@@ -286,11 +282,13 @@ PRIVATE = {
 @pytest.mark.parametrize("name", PRIVATE)
 def test_private_features_are_refused_when_nobody_agreed_on_them(ours, tmp_path, name):
     save(tmp_path / "x.hrry", {"x": PRIVATE[name]()})
-    assert "private" in ours.refuse(tmp_path / "x.hrry")
+    assert ours.refuse(tmp_path / "x.hrry") == f"{name}.private-tag"
 
 
 def test_memory_of_other_devices_is_described(ours, tmp_path):
-    classes = {"cuda": 4, "rocm": 4, "metal": 3, "vulkan": 4, "webgpu": 1, "hexagon": 3, "level_zero": 4, "opencl": 3}
+    classes = {
+        "cuda": 4, "rocm": 4, "metal": 3, "vulkan": 4, "webgpu": 1, "hexagon": 3, "level_zero": 4, "opencl": 3,
+    }  # fmt: skip
     order = ["standard", "host_pinned", "unified", "peer"]
     pairs = [(kind, c) for kind, count in classes.items() for c in order[:count]]
     path = tmp_path / "x.hrry"
