@@ -1,22 +1,25 @@
 //! CRC-32C, the portable way. Floors above pass a faster one in.
 
-/// How a caller computes CRC-32C.
-pub type Checksum = fn(&[u8]) -> u32;
+/// How a caller computes CRC-32C: from the checksum of what came before, 0 at the start,
+/// and the bytes that follow.
+pub type Checksum = fn(u32, &[u8]) -> u32;
 
 const TABLE: [u32; 256] = table();
 
-/// The CRC-32C (Castagnoli) of `bytes`.
+/// The CRC-32C (Castagnoli) of what had the checksum `before`, followed by `bytes`.
 ///
 /// ```
-/// assert_eq!(hurray_format::crc32c(b"123456789"), 0xE306_9283);
+/// use hurray_format::crc32c;
+/// assert_eq!(crc32c(0, b"123456789"), 0xE306_9283);
+/// assert_eq!(crc32c(crc32c(0, b"1234"), b"56789"), 0xE306_9283);
 /// ```
-pub fn crc32c(bytes: &[u8]) -> u32 {
+pub fn crc32c(before: u32, bytes: &[u8]) -> u32 {
     let step = |crc: u32, byte: &u8| {
         let [low, ..] = crc.to_le_bytes();
         let row = TABLE.get(usize::from(low ^ byte)).copied().unwrap_or_default();
         row ^ (crc >> 8)
     };
-    !bytes.iter().fold(!0, step)
+    !bytes.iter().fold(!before, step)
 }
 
 const fn table() -> [u32; 256] {

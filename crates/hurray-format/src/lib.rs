@@ -45,9 +45,9 @@ pub use dtype::{Dtype, Kind, Location, PrivateDtype};
 pub use error::{Error, Expected, Result, Value};
 pub use file::{
     ALIAS_KEY, CHECKSUM_KEY, Container, DATA_ALIGNMENT, Entry, FILE_HEADER_LEN, FILE_MAGIC,
-    FILE_TRAILER_LEN, FileHeader, FileOptions, FilePlan, FileView, Gap, Index, Kv, KvArray, KvKind,
-    KvValue, Placement, RESERVED_KEYS, SEQUENCE_LENGTHS_KEY, Sections, TensorPlan, TensorView,
-    Trailer,
+    FILE_TRAILER_LEN, FileBytes, FileHeader, FileOptions, FilePlan, FileView, Gap, Index, Kv,
+    KvArray, KvKind, KvValue, Placement, RESERVED_KEYS, SEQUENCE_LENGTHS_KEY, Sections, TensorPlan,
+    TensorView, Trailer,
 };
 pub use layout::{
     BlockPaged, CompositeHead, Composition, Compressed, Coo, Csf, Hilbert, KvRole, Layout,

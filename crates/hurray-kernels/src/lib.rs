@@ -1,1 +1,3 @@
-//! Hurray's arithmetic over byte slices: checksums.
+//! Hurray's arithmetic over byte slices. For now: checksums.
+
+pub mod checksum;

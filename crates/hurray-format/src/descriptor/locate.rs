@@ -154,6 +154,18 @@ impl<S: Storage> Descriptor<S> {
                 return Err(Error::new(rule, "buffers", 0, found, expected));
             }
         }
+        self.check_parameters(buffers)
+    }
+
+    /// Whether some buffer holds index arrays, scales or zero points.
+    pub(crate) fn has_checked_contents(&self) -> bool {
+        let kind = self.layout.kind();
+        matches!(kind, LayoutKind::Sparse | LayoutKind::Indirect) || self.quantization.is_some()
+    }
+
+    /// [`check_contents`](Self::check_contents), for which buffer 0 need not be there: the
+    /// values themselves have no rule.
+    pub(crate) fn check_parameters(&self, buffers: &[&[u8]]) -> Result<()> {
         if self.is_dynamic() {
             return Ok(());
         }

@@ -216,7 +216,7 @@ impl Container {
     ) -> Result<Self> {
         let trailer = &sections.trailer;
         if sections.header.has_crc {
-            let found = checksum(&index);
+            let found = checksum(0, &index);
             if found != trailer.index_crc32c {
                 let rule = Rule::FileTrailerCrcMismatch;
                 let (size, claimed) = (sections.size, u64::from(trailer.index_crc32c));

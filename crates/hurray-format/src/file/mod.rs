@@ -26,7 +26,7 @@ pub use keys::{ALIAS_KEY, CHECKSUM_KEY, RESERVED_KEYS, SEQUENCE_LENGTHS_KEY};
 pub use kv::{Kv, KvArray, KvKind, KvValue};
 pub use plan::{FileOptions, FilePlan, TensorPlan};
 pub use trailer::Trailer;
-pub use verify::Gap;
+pub use verify::{FileBytes, Gap};
 pub use view::{FileView, TensorView};
 
 /// The eight bytes a file starts with.

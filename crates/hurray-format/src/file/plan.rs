@@ -268,7 +268,7 @@ impl FilePlan {
         self.write_entries(&mut tail);
         let index = tail.get(index_start..).unwrap_or_default();
         trailer.index_length = as_offset(index.len());
-        trailer.index_crc32c = checksum(index);
+        trailer.index_crc32c = checksum(0, index);
         tail.extend_from_slice(&trailer.encode());
         Ok(tail)
     }

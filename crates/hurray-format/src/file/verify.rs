@@ -2,6 +2,7 @@
 //! index does not list, composites that do not hold together, checksums, and Hurray's own
 //! keys that name nothing.
 
+use alloc::borrow::Cow;
 use alloc::vec::Vec;
 use core::ops::Range;
 
@@ -10,13 +11,40 @@ use super::index::Entry;
 use super::keys::{ALIAS_KEY, CHECKSUM_KEY, SEQUENCE_LENGTHS_KEY};
 use super::kv::{KvKind, KvValue};
 use super::{FILE_HEADER_LEN, FILE_TRAILER_LEN};
+use crate::accept::Accept;
 use crate::composite::{Composite, bind};
+use crate::crc32c::Checksum;
 use crate::descriptor::{Descriptor, MAGIC};
 use crate::error::{Error, Expected, Result, Value};
 use crate::layout::LayoutKind;
 use crate::limits::Limits;
 use crate::rules::Rule;
-use crate::wire::as_offset;
+use crate::wire::{Silent, as_offset};
+
+/// A file's bytes, as a walk over the whole of it reads them.
+pub trait FileBytes {
+    /// What reading may fail with.
+    type Error: From<Error>;
+
+    /// The bytes of `range`, which lies inside the file, at once.
+    ///
+    /// # Errors
+    ///
+    /// Where they cannot be read.
+    fn whole(&mut self, range: Range<u64>) -> Result<Cow<'_, [u8]>, Self::Error>;
+
+    /// The bytes of `range`, which lies inside the file, in order and in pieces of a size
+    /// that suits the source, each with its offset.
+    ///
+    /// # Errors
+    ///
+    /// Where they cannot be read, and whatever `each` refuses.
+    fn pieces(
+        &mut self,
+        range: Range<u64>,
+        each: &mut dyn FnMut(u64, &[u8]) -> Result<()>,
+    ) -> Result<(), Self::Error>;
+}
 
 /// A run of bytes that belongs to nothing, and so is zero.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -131,44 +159,106 @@ impl Container {
         bind(head, entry.number, members, offset_of, limits)
     }
 
-    /// Checks what Hurray's own keys say about `entry`, whose descriptor this is.
+    /// Checks everything: each tensor and the contents of its buffers, checksums, token
+    /// counts, padding, composites, and the keys that Hurray itself uses. `source` reads
+    /// the file; what needs to be looked at as a whole (index arrays, scales) is asked for
+    /// whole, everything else in pieces.
     ///
     /// # Errors
     ///
-    /// `file.tensor.checksum-key`.
-    pub fn check_tensor_keys(&self, entry: &Entry<'_>, descriptor: &Descriptor) -> Result<()> {
-        let key = alloc::format!("{CHECKSUM_KEY}{}", entry.name);
-        if self.kv().get(&key).is_none() {
+    /// The first rule that the file breaks, and whatever `source` refuses. Offsets count
+    /// from the start of the file.
+    pub fn verify<B: FileBytes>(
+        &self,
+        source: &mut B,
+        accept: &Accept,
+        checksum: Checksum,
+    ) -> Result<(), B::Error> {
+        let mut covered = Vec::new();
+        for entry in self.index().in_file_order() {
+            let tensor = self.read(&entry, source, accept)?;
+            self.verify_tensor(&entry, &tensor, source, checksum)?;
+            covered.push(entry.descriptor());
+            covered.extend(tensor.buffers);
+        }
+        for gap in self.gaps(covered) {
+            source.pieces(gap.range.clone(), &mut |offset, bytes| gap.check(offset, bytes))?;
+        }
+        self.check_keys()?;
+        self.composites(&accept.limits, |entry| {
+            self.read(entry, source, accept).map(|tensor| tensor.descriptor)
+        })?;
+        Ok(())
+    }
+
+    fn read<B: FileBytes>(
+        &self,
+        entry: &Entry<'_>,
+        source: &mut B,
+        accept: &Accept,
+    ) -> Result<Placement, B::Error> {
+        let bytes = source.whole(entry.descriptor())?;
+        Ok(self.place(entry, &bytes, accept, &mut Silent)?)
+    }
+
+    fn verify_tensor<B: FileBytes>(
+        &self,
+        entry: &Entry<'_>,
+        tensor: &Placement,
+        source: &mut B,
+        checksum: Checksum,
+    ) -> Result<(), B::Error> {
+        let start = tensor.buffers.first().map_or(entry.descriptor_offset, |range| range.start);
+        let expected = self.tensor_checksums(entry, &tensor.descriptor)?;
+        for (range, expected) in tensor.buffers.iter().zip(expected.unwrap_or_default()) {
+            let mut found = 0;
+            source.pieces(range.clone(), &mut |_, bytes| {
+                found = checksum(found, bytes);
+                Ok(())
+            })?;
+            if found != expected {
+                let rule = Rule::FileTensorChecksumMismatch;
+                let found = Value::Tag(u64::from(found));
+                let expected = Expected::Exactly(u64::from(expected));
+                return Err(Error::new(rule, "buffer", range.start, found, expected).into());
+            }
+        }
+        if !tensor.descriptor.has_checked_contents() {
             return Ok(());
         }
-        let count = self.kv().checksums(entry.name).map(|checksums| checksums.len());
+        let mut contents: Vec<Vec<u8>> = Vec::with_capacity(tensor.buffers.len());
+        for (place, range) in tensor.buffers.iter().enumerate() {
+            // Of the values themselves nothing is checked, so they are not read.
+            let wanted = if place == 0 { range.start..range.start } else { range.clone() };
+            contents.push(source.whole(wanted)?.into_owned());
+        }
+        let contents: Vec<&[u8]> = contents.iter().map(Vec::as_slice).collect();
+        let shifted = |error: Error| error.shifted(start);
+        tensor.descriptor.check_parameters(&contents).map_err(shifted)?;
+        if let Some(counts) = self.kv().sequence_lengths(entry.name) {
+            tensor.descriptor.check_token_counts(&counts, &contents).map_err(shifted)?;
+        }
+        Ok(())
+    }
+
+    /// What the file says the CRC-32C of each of the tensor's buffers is.
+    fn tensor_checksums(
+        &self,
+        entry: &Entry<'_>,
+        descriptor: &Descriptor,
+    ) -> Result<Option<Vec<u32>>> {
+        let key = alloc::format!("{CHECKSUM_KEY}{}", entry.name);
+        if self.kv().get(&key).is_none() {
+            return Ok(None);
+        }
+        let checksums = self.kv().checksums(entry.name);
+        let count = checksums.as_ref().map(Vec::len);
         if count == Some(descriptor.buffer_count()) {
-            return Ok(());
+            return Ok(checksums);
         }
         let found = count.map_or(Value::None, |count| Value::Unsigned(as_offset(count)));
         let expected = Expected::Exactly(as_offset(descriptor.buffer_count()));
         Err(self.refuse_key(Rule::FileTensorChecksumKey, found, expected))
-    }
-
-    /// Checks buffer `place` of a tensor against its checksum.
-    ///
-    /// # Errors
-    ///
-    /// `file.tensor.checksum-mismatch`, at the start of the buffer.
-    pub fn check_checksum(
-        &self,
-        tensor: &Placement,
-        place: usize,
-        expected: u32,
-        found: u32,
-    ) -> Result<()> {
-        if expected == found {
-            return Ok(());
-        }
-        let at = tensor.buffers.get(place).map_or(0, |range| range.start);
-        let rule = Rule::FileTensorChecksumMismatch;
-        let (found, expected) = (Value::Tag(u64::from(found)), Expected::Exactly(expected.into()));
-        Err(Error::new(rule, "buffer", at, found, expected))
     }
 
     /// Checks that Hurray's own keys name tensors of this file.

@@ -1,11 +1,13 @@
 //! A whole file in memory.
 
+use alloc::borrow::Cow;
 use alloc::vec::Vec;
 use core::ops::Range;
 
 use super::FILE_TRAILER_LEN;
 use super::container::{Container, Placement, Sections};
 use super::index::Entry;
+use super::verify::FileBytes;
 use crate::accept::Accept;
 use crate::crc32c::crc32c;
 use crate::descriptor::Descriptor;
@@ -89,35 +91,32 @@ impl<'a> FileView<'a> {
         self.container.place(entry, bytes, &self.accept, &mut Silent)
     }
 
-    /// Checks everything: each tensor, the contents of its buffers, padding, composites,
-    /// and the keys that Hurray itself uses.
+    /// Checks everything there is to check (see [`Container::verify`]).
     ///
     /// # Errors
     ///
     /// The first rule that the file breaks.
     pub fn verify(&self) -> Result<()> {
-        let mut covered = Vec::new();
-        for entry in self.container.index().in_file_order() {
-            let tensor = self.read(&entry)?;
-            let placement = self.place(&entry)?;
-            tensor.descriptor.check_contents(&tensor.buffers)?;
-            self.container.check_tensor_keys(&entry, &tensor.descriptor)?;
-            if let Some(expected) = self.container.kv().checksums(entry.name) {
-                for (place, (buffer, crc)) in tensor.buffers.iter().zip(expected).enumerate() {
-                    self.container.check_checksum(&placement, place, crc, crc32c(buffer))?;
-                }
-            }
-            covered.push(entry.descriptor());
-            covered.extend(placement.buffers);
-        }
-        for gap in self.container.gaps(covered) {
-            gap.check(gap.range.start, slice(self.bytes, gap.range.clone())?)?;
-        }
-        self.container.check_keys()?;
-        self.container.composites(&self.accept.limits, |entry| {
-            Ok::<_, Error>(self.place(entry)?.descriptor)
-        })?;
-        Ok(())
+        self.container.verify(&mut Whole(self.bytes), &self.accept, crc32c)
+    }
+}
+
+/// A file in memory, as a walk over it reads it.
+struct Whole<'a>(&'a [u8]);
+
+impl FileBytes for Whole<'_> {
+    type Error = Error;
+
+    fn whole(&mut self, range: Range<u64>) -> Result<Cow<'_, [u8]>> {
+        slice(self.0, range).map(Cow::Borrowed)
+    }
+
+    fn pieces(
+        &mut self,
+        range: Range<u64>,
+        each: &mut dyn FnMut(u64, &[u8]) -> Result<()>,
+    ) -> Result<()> {
+        each(range.start, slice(self.0, range)?)
     }
 }
 
