@@ -402,7 +402,6 @@ rules! {
     IndexNoAddress = "index.no-address", "04", Misuse, "the layout gives no address without its buffers";
     // Plain streams
     StreamTruncated = "stream.truncated", "09", Corrupt, "the input ends inside a tensor";
-    StreamBufferNotRead = "stream.buffer-not-read", "09", Misuse, "the next tensor was asked for before the buffers of the last were read";
 }
 
 impl Rule {

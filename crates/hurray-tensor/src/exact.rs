@@ -1,0 +1,70 @@
+//! A writer that takes exactly so many bytes and sums them up: one buffer of a tensor on
+//! its way out.
+
+use std::io::{self, Write};
+
+use hurray_format::{Error as FormatError, Expected, Rule, Value};
+use hurray_kernels::checksum::crc32c;
+
+use crate::error::{Error, Result};
+
+pub(crate) struct Exact<'w> {
+    out: &'w mut dyn Write,
+    length: u64,
+    left: u64,
+    /// The CRC-32C of what went through, where it is wanted.
+    checksum: Option<u32>,
+}
+
+impl<'w> Exact<'w> {
+    pub(crate) fn new(out: &'w mut dyn Write, length: u64, checksum: bool) -> Self {
+        Self { out, length, left: length, checksum: checksum.then_some(0) }
+    }
+
+    /// The checksum, once every byte went through.
+    pub(crate) fn finish(self) -> Result<Option<u32>> {
+        match self.left {
+            0 => Ok(self.checksum),
+            left => Err(wrong_length(self.length.saturating_sub(left), self.length)),
+        }
+    }
+}
+
+/// Refuses a buffer of `found` bytes where the descriptor says `expected`.
+pub(crate) fn wrong_length(found: u64, expected: u64) -> Error {
+    let rule = Rule::FileTensorBufferLength;
+    let (found, expected) = (Value::Unsigned(found), Expected::Exactly(expected));
+    FormatError::new(rule, "buffer", 0, found, expected).into()
+}
+
+impl Write for Exact<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let length = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+        if length > self.left {
+            let found = self.length.saturating_sub(self.left).saturating_add(length);
+            let error = wrong_length(found, self.length);
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, error.to_string()));
+        }
+        let written = self.out.write(bytes)?;
+        let bytes = bytes.get(..written).unwrap_or(bytes);
+        self.left = self.left.saturating_sub(u64::try_from(written).unwrap_or(u64::MAX));
+        self.checksum = self.checksum.map(|checksum| crc32c(checksum, bytes));
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+/// Writes `count` zeros.
+pub(crate) fn write_zeros(out: &mut dyn Write, count: u64) -> io::Result<()> {
+    const ZEROS: [u8; 4096] = [0; 4096];
+    let mut left = count;
+    while left > 0 {
+        let step = usize::try_from(left).unwrap_or(usize::MAX).min(ZEROS.len());
+        out.write_all(ZEROS.get(..step).unwrap_or(&ZEROS))?;
+        left = left.saturating_sub(u64::try_from(step).unwrap_or(u64::MAX));
+    }
+    Ok(())
+}

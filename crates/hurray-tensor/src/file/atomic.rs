@@ -1,0 +1,135 @@
+//! A file that appears whole or not at all: written beside its place under a name nobody
+//! can guess, synced, renamed.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
+
+use super::writer::{FileWriter, WriteOptions};
+use crate::error::{Error, Result};
+
+/// A file being written that takes its name only when it is [committed](Self::commit).
+/// Dropped before, it is removed.
+#[derive(Debug)]
+pub struct AtomicFile {
+    file: NamedTempFile,
+    path: PathBuf,
+}
+
+impl AtomicFile {
+    /// Starts a file that will be at `path`. A file there now stays until the commit, and
+    /// for whoever has it open or mapped also after; its permissions are kept. A link is
+    /// followed.
+    ///
+    /// # Errors
+    ///
+    /// What the system refuses; something at `path` that is no regular file.
+    pub fn create(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        Self::beside(path).map_err(|error| Error::io("create", error).in_file(path))
+    }
+
+    fn beside(path: &Path) -> io::Result<Self> {
+        let there = match fs::canonicalize(path) {
+            Ok(resolved) => Some((fs::metadata(&resolved)?, resolved)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(error),
+        };
+        if there.as_ref().is_some_and(|(metadata, _)| !metadata.is_file()) {
+            let text = "something that is no regular file is in its place";
+            return Err(io::Error::new(io::ErrorKind::AlreadyExists, text));
+        }
+        let (permissions, path) = match there {
+            Some((metadata, resolved)) => (Some(metadata.permissions()), resolved),
+            None => (None, path.to_owned()),
+        };
+        let Some(name) = path.file_name() else {
+            let text = "the path names no file";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
+        };
+        let folder = match path.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder,
+            _ => Path::new("."),
+        };
+        // A long name has no room for more: the random part alone is enough then.
+        let mut prefix = std::ffi::OsString::from(".");
+        prefix.push(if name.len() <= 200 { name } else { "".as_ref() });
+        prefix.push(".");
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(&prefix).suffix(".part");
+        #[cfg(unix)]
+        let fresh = std::os::unix::fs::PermissionsExt::from_mode(0o666);
+        #[cfg(unix)]
+        builder.permissions(fresh);
+        let file = builder.tempfile_in(folder)?;
+        if let Some(permissions) = permissions {
+            file.as_file().set_permissions(permissions)?;
+        }
+        Ok(Self { file, path })
+    }
+
+    /// Syncs the file, gives it its name, and syncs the folder.
+    ///
+    /// # Errors
+    ///
+    /// What the system refuses. Nothing is left behind then.
+    pub fn commit(self) -> Result<()> {
+        let Self { file, path } = self;
+        let failed = |doing| {
+            let path = path.clone();
+            move |error| Error::io(doing, error).in_file(&path)
+        };
+        file.as_file().sync_all().map_err(failed("sync"))?;
+        file.persist(&path).map_err(|error| failed("rename")(error.error))?;
+        sync_folder(&path).map_err(failed("sync the folder of"))
+    }
+}
+
+#[cfg(unix)]
+fn sync_folder(path: &Path) -> io::Result<()> {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => fs::File::open(folder)?.sync_all(),
+        _ => fs::File::open(".")?.sync_all(),
+    }
+}
+
+/// Where a folder cannot be opened, there is nothing to sync.
+#[cfg(not(unix))]
+#[expect(clippy::unnecessary_wraps, reason = "the other platform can fail")]
+fn sync_folder(_: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+impl Write for AtomicFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.as_file_mut().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.as_file_mut().flush()
+    }
+}
+
+/// Writes a file that appears whole or not at all. Saving over a file that is being read,
+/// or mapped, is safe: readers keep the one they opened.
+///
+/// # Errors
+///
+/// What `write` refuses, the rules it breaks, and what the system refuses. On any error
+/// the place is as it was.
+pub fn save<E: From<Error>>(
+    path: impl AsRef<Path>,
+    options: WriteOptions,
+    write: impl FnOnce(&mut FileWriter<&mut AtomicFile>) -> Result<(), E>,
+) -> Result<(), E> {
+    let path = path.as_ref();
+    let in_file = |error: Error| error.in_file(path);
+    let mut file = AtomicFile::create(path)?;
+    let mut writer = FileWriter::new(&mut file, options).map_err(in_file)?;
+    write(&mut writer)?;
+    writer.finish().map_err(in_file)?;
+    file.commit()?;
+    Ok(())
+}

@@ -1,0 +1,14 @@
+//! Files: opened by reading or by mapping, written in one pass, saved as a whole or not
+//! at all.
+
+mod atomic;
+mod open;
+mod source;
+mod tensor;
+mod writer;
+
+pub use atomic::{AtomicFile, save};
+pub use open::{Access, File, OpenOptions};
+pub use tensor::FileTensor;
+pub use writer::{FileWriter, WriteOptions};
+pub(crate) use writer::{need_buffers, write_failed};

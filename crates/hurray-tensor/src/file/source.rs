@@ -1,0 +1,148 @@
+//! Where an open file's bytes come from: a mapping, or reads at an offset.
+
+#![allow(unsafe_code, reason = "mapping a file is unsafe; this module is where it is done")]
+
+use std::fs;
+use std::io;
+use std::ops::Range;
+
+use memmap2::Mmap;
+
+use crate::bytes::AlignedBytes;
+
+/// How much is read at once where a buffer goes through in pieces.
+const PIECE: u64 = 4 << 20;
+
+#[derive(Debug)]
+pub(super) enum Source {
+    Mapped(Mmap),
+    Read(fs::File),
+}
+
+/// What is done with a piece of a file: its offset, and its bytes.
+type Each<'e, E> = dyn FnMut(u64, &[u8]) -> Result<(), E> + 'e;
+
+impl Source {
+    /// Maps the file, or says why the system would not.
+    ///
+    /// # Safety
+    ///
+    /// The file must not change for as long as the mapping lives: its bytes are given out
+    /// as shared slices.
+    pub(super) unsafe fn map(file: &fs::File) -> io::Result<Self> {
+        // SAFETY: the caller promises that nobody changes the file while it is mapped,
+        // which is all that `Mmap::map` asks for.
+        let map = unsafe { Mmap::map(file) }?;
+        Ok(Self::Mapped(map))
+    }
+
+    /// The bytes of `range`, where they are mapped.
+    pub(super) fn mapped(&self, range: &Range<u64>) -> Option<&[u8]> {
+        match self {
+            Self::Mapped(map) => {
+                let start = usize::try_from(range.start).ok()?;
+                map.get(start..usize::try_from(range.end).ok()?)
+            }
+            Self::Read(_) => None,
+        }
+    }
+
+    /// A copy of the bytes of `range`, in aligned memory.
+    pub(super) fn read(&self, range: &Range<u64>) -> io::Result<AlignedBytes> {
+        let length = usize::try_from(range.end.saturating_sub(range.start))
+            .map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?;
+        let mut bytes = AlignedBytes::with_room(length)?;
+        self.append(range, bytes.tail())?;
+        Ok(bytes)
+    }
+
+    /// Appends the bytes of `range` to `out`, which has room for them.
+    pub(super) fn append(&self, range: &Range<u64>, out: &mut Vec<u8>) -> io::Result<()> {
+        match (self, self.mapped(range)) {
+            (_, Some(bytes)) => {
+                out.extend_from_slice(bytes);
+                Ok(())
+            }
+            (Self::Read(file), None) => append_at(file, range, out),
+            (Self::Mapped(_), None) => Err(io::Error::from(io::ErrorKind::UnexpectedEof)),
+        }
+    }
+
+    /// Gives the bytes of `range` in order, in pieces: slices of the mapping, or one
+    /// piece of memory filled again and again.
+    pub(super) fn pieces<E: From<io::Error>>(
+        &self,
+        range: Range<u64>,
+        each: &mut Each<'_, E>,
+    ) -> Result<(), E> {
+        let mut memory = Vec::new();
+        let mut at = range.start;
+        while at < range.end {
+            let piece = at..range.end.min(at.saturating_add(PIECE));
+            match self.mapped(&piece) {
+                Some(bytes) => each(at, bytes)?,
+                None => {
+                    memory.clear();
+                    self.append(&piece, &mut memory)?;
+                    each(at, &memory)?;
+                }
+            }
+            at = piece.end;
+        }
+        Ok(())
+    }
+}
+
+/// Appends without filling the memory with zeros first.
+#[cfg(unix)]
+fn append_at(file: &fs::File, range: &Range<u64>, out: &mut Vec<u8>) -> io::Result<()> {
+    let mut at = range.start;
+    while at < range.end {
+        let left = usize::try_from(range.end.saturating_sub(at)).unwrap_or(usize::MAX);
+        let end = out.len().saturating_add(left);
+        out.try_reserve_exact(left)?;
+        let read = rustix::io::retry_on_intr(|| {
+            rustix::io::pread(file, rustix::buffer::spare_capacity(out), at)
+        })?;
+        if read == 0 {
+            return Err(shorter(range.end, at));
+        }
+        // The memory may have more room than was asked for.
+        let taken = read.min(left);
+        out.truncate(end);
+        at = at.saturating_add(u64::try_from(taken).unwrap_or(u64::MAX));
+    }
+    Ok(())
+}
+
+#[cfg(windows)]
+fn append_at(file: &fs::File, range: &Range<u64>, out: &mut Vec<u8>) -> io::Result<()> {
+    use std::os::windows::fs::FileExt;
+
+    let length = usize::try_from(range.end.saturating_sub(range.start)).unwrap_or(usize::MAX);
+    out.try_reserve_exact(length)?;
+    let mut done = out.len();
+    let end = done.saturating_add(length);
+    out.resize(end, 0);
+    let mut at = range.start;
+    while let Some(rest) = out.get_mut(done..end).filter(|rest| !rest.is_empty()) {
+        match file.seek_read(rest, at) {
+            Ok(0) => return Err(shorter(range.end, at)),
+            Ok(read) => {
+                done = done.saturating_add(read);
+                at = at.saturating_add(u64::try_from(read).unwrap_or(u64::MAX));
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+fn shorter(expected: u64, found: u64) -> io::Error {
+    let text = format!(
+        "the file ends at byte {found}, though it had {expected} when it was opened: \
+         something cut it while it was open"
+    );
+    io::Error::new(io::ErrorKind::UnexpectedEof, text)
+}

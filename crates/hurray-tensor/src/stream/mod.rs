@@ -1,0 +1,7 @@
+//! Plain streams: one tensor after the other over a pipe, a socket, a file.
+
+mod reader;
+mod writer;
+
+pub use reader::{StreamReader, StreamTensor};
+pub use writer::StreamWriter;

@@ -1,0 +1,235 @@
+//! Tensors coming in, one after the other.
+
+use std::io::{self, Read, Write};
+
+use hurray_format::{
+    Accept, Descriptor, Error as FormatError, Expected, LENGTH_PREFIX, Rule, Silent, Value,
+};
+
+use crate::bytes::AlignedBytes;
+use crate::error::{Error, Result};
+
+/// Reads a plain stream. The end of the input between two tensors is its end.
+#[derive(Debug)]
+pub struct StreamReader<R> {
+    input: R,
+    accept: Accept,
+    /// Bytes taken from the input.
+    position: u64,
+    /// Bytes of the last tensor that were not read.
+    unread: u64,
+    /// Where an error was met, nothing follows.
+    done: bool,
+}
+
+/// A tensor of a stream: its descriptor, with its buffers still to be read, in order.
+/// What is left unread when it is dropped is skipped.
+#[derive(Debug)]
+pub struct StreamTensor<'s, R> {
+    stream: &'s mut StreamReader<R>,
+    descriptor: Descriptor,
+    offset: u64,
+    next: usize,
+}
+
+/// How much memory is taken before the bytes that fill it have come.
+const STEP: u64 = 1 << 20;
+
+impl<R: Read> StreamReader<R> {
+    /// Reads from `input`, which need not be buffered.
+    pub fn new(input: R) -> Self {
+        Self::with(input, Accept::default())
+    }
+
+    /// Reads from `input`, with private tags that were agreed and other limits.
+    pub fn with(input: R, accept: Accept) -> Self {
+        Self { input, accept, position: 0, unread: 0, done: false }
+    }
+
+    /// The next tensor, or `None` at the end of the stream.
+    ///
+    /// # Errors
+    ///
+    /// Every rule of descriptors, `stream.truncated`, and what the input refuses. After an
+    /// error there is no next tensor: where it would start is not known.
+    pub fn next_tensor(&mut self) -> Result<Option<StreamTensor<'_, R>>> {
+        if self.done {
+            return Ok(None);
+        }
+        self.done = true;
+        self.skip()?;
+        let offset = self.position;
+        let located = |error: FormatError| Error::from(error.shifted(offset));
+        let mut bytes = Vec::new();
+        self.take(as_length(LENGTH_PREFIX), &mut bytes)?;
+        if bytes.is_empty() {
+            return Ok(None);
+        }
+        let length = u64::from(Descriptor::length_of(&bytes).map_err(located)?);
+        let limit = u64::from(self.accept.limits.descriptor_bytes);
+        // Beyond the limit only as much is read as tells it.
+        let length = length.min(limit.saturating_add(1));
+        self.take(length.saturating_sub(as_length(LENGTH_PREFIX)), &mut bytes)?;
+        let descriptor = match Descriptor::decode_with(&bytes, &self.accept, &mut Silent) {
+            Ok(descriptor) => descriptor,
+            Err(_) if length > limit => return Err(located(self.above_limit(&bytes))),
+            Err(error) => return Err(located(error)),
+        };
+        self.unread = descriptor.data_bytes();
+        self.done = false;
+        Ok(Some(StreamTensor { stream: self, descriptor, offset, next: 0 }))
+    }
+
+    /// How many bytes of the stream were read.
+    pub fn position(&self) -> u64 {
+        self.position
+    }
+
+    #[cold]
+    fn above_limit(&self, bytes: &[u8]) -> FormatError {
+        let found = Descriptor::length_of(bytes).unwrap_or(u32::MAX);
+        let expected = Expected::AtMost(u64::from(self.accept.limits.descriptor_bytes));
+        let rule = Rule::DescriptorLengthAboveLimit;
+        let found = Value::Unsigned(u64::from(found));
+        FormatError::new(rule, "descriptor_length", 6, found, expected)
+    }
+
+    /// Appends up to `length` bytes to `out`.
+    fn take(&mut self, length: u64, out: &mut Vec<u8>) -> Result<()> {
+        let read = self.input.by_ref().take(length).read_to_end(out).map_err(read_failed)?;
+        self.position = self.position.saturating_add(as_length(read));
+        Ok(())
+    }
+
+    /// Skips what was left of the last tensor.
+    fn skip(&mut self) -> Result<()> {
+        let unread = std::mem::take(&mut self.unread);
+        let start = self.position;
+        let skipped = io::copy(&mut self.input.by_ref().take(unread), &mut io::sink());
+        let skipped = skipped.map_err(read_failed)?;
+        self.position = self.position.saturating_add(skipped);
+        if skipped == unread { Ok(()) } else { Err(truncated(start, skipped, unread)) }
+    }
+
+    /// Moves the next `length` bytes, which belong to the last tensor, to `out`.
+    fn copy(&mut self, length: u64, out: &mut dyn Write) -> Result<()> {
+        let start = self.position;
+        let mut left = length;
+        let mut piece = Vec::new();
+        while left > 0 {
+            piece.clear();
+            self.take(left.min(STEP), &mut piece)?;
+            if piece.is_empty() {
+                self.done = true;
+                return Err(truncated(start, length.saturating_sub(left), length));
+            }
+            out.write_all(&piece).map_err(|error| Error::io("write", error))?;
+            left = left.saturating_sub(as_length(piece.len()));
+            self.unread = self.unread.saturating_sub(as_length(piece.len()));
+        }
+        Ok(())
+    }
+
+    /// Reads the next `length` bytes, which belong to the last tensor. Memory grows with
+    /// what has come, not with what was announced.
+    fn read(&mut self, length: u64) -> Result<AlignedBytes> {
+        let start = self.position;
+        let room = |left: u64| usize::try_from(left).unwrap_or(usize::MAX);
+        let mut bytes = AlignedBytes::with_room(room(length.min(STEP))).map_err(read_failed)?;
+        let mut left = length;
+        while left > 0 {
+            let step = left.min(STEP.max(as_length(bytes.len())));
+            bytes.reserve(room(step)).map_err(read_failed)?;
+            let got = self.fill(bytes.tail(), room(step))?;
+            left = left.saturating_sub(got);
+            self.unread = self.unread.saturating_sub(got);
+            if got < step {
+                self.done = true;
+                return Err(truncated(start, length.saturating_sub(left), length));
+            }
+        }
+        Ok(bytes)
+    }
+}
+
+impl<R: Read> StreamReader<R> {
+    /// Appends the next `step` bytes to `out`, which has room for them and so does not
+    /// move, or as many as there are.
+    fn fill(&mut self, out: &mut Vec<u8>, step: usize) -> Result<u64> {
+        let start = out.len();
+        let mut end = start;
+        out.resize(start.saturating_add(step), 0);
+        while let Some(rest) = out.get_mut(end..).filter(|rest| !rest.is_empty()) {
+            match self.input.read(rest) {
+                Ok(0) => break,
+                Ok(read) => end = end.saturating_add(read),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(read_failed(error)),
+            }
+        }
+        out.truncate(end);
+        let got = as_length(end.saturating_sub(start));
+        self.position = self.position.saturating_add(got);
+        Ok(got)
+    }
+}
+
+impl<R: Read> StreamTensor<'_, R> {
+    /// What it is.
+    pub fn descriptor(&self) -> &Descriptor {
+        &self.descriptor
+    }
+
+    /// Where its descriptor starts in the stream.
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// Reads the buffers that are left, in table order, into aligned memory.
+    ///
+    /// # Errors
+    ///
+    /// `stream.truncated`; what the input refuses; out of memory.
+    pub fn read_buffers(mut self) -> Result<Vec<AlignedBytes>> {
+        let mut buffers = Vec::new();
+        while let Some(length) = self.next_length() {
+            buffers.push(self.stream.read(length)?);
+        }
+        Ok(buffers)
+    }
+
+    /// Writes the next buffer to `out`, in pieces, and says how long it was; `None` when
+    /// none is left.
+    ///
+    /// # Errors
+    ///
+    /// `stream.truncated`; what the input or `out` refuses.
+    pub fn copy_buffer(&mut self, out: &mut dyn Write) -> Result<Option<u64>> {
+        let Some(length) = self.next_length() else {
+            return Ok(None);
+        };
+        self.stream.copy(length, out)?;
+        Ok(Some(length))
+    }
+
+    fn next_length(&mut self) -> Option<u64> {
+        let handle = self.descriptor.buffer(self.next)?;
+        self.next = self.next.saturating_add(1);
+        Some(handle.byte_size())
+    }
+}
+
+#[cold]
+fn truncated(start: u64, found: u64, expected: u64) -> Error {
+    let at = start.saturating_add(found);
+    let (found, expected) = (Value::Unsigned(found), Expected::AtLeast(expected));
+    FormatError::new(Rule::StreamTruncated, "buffer", at, found, expected).into()
+}
+
+fn read_failed(error: io::Error) -> Error {
+    Error::io("read", error)
+}
+
+fn as_length(length: usize) -> u64 {
+    u64::try_from(length).unwrap_or(u64::MAX)
+}
