@@ -28,8 +28,11 @@ impl Mode {
 type Generator = (&'static str, fn(Mode) -> Outcome);
 
 /// Every generator, as `cargo xtask lint` checks them.
-pub(crate) const GENERATORS: &[Generator] =
-    &[("corpus", crate::corpus::generate), ("bench", crate::bench::render)];
+pub(crate) const GENERATORS: &[Generator] = &[
+    ("corpus", crate::corpus::generate),
+    ("rules", crate::rules::generate),
+    ("bench", crate::bench::render),
+];
 
 /// Writes `contents` to a file, or says that the file is not that.
 pub(crate) fn settle(path: &Path, contents: &[u8], mode: Mode) -> Outcome {

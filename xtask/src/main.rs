@@ -12,6 +12,7 @@ mod lint;
 mod metadata;
 mod no_std;
 mod python;
+mod rules;
 mod run;
 mod test;
 
@@ -34,6 +35,7 @@ const COMMANDS: &[Command] = &[
     ),
     ("fuzz", "[--seconds N] [TARGET..]", "each fuzz target for a minute", fuzz::command),
     ("corpus", "[--check]", "the fuzz targets' seeds, from the vectors", corpus::command),
+    ("rules", "[--check]", "docs/rules.md, from the rule table", rules::command),
     ("bench", "[--check]", "every benchmark, and docs/benchmarks.md from it", bench::command),
 ];
 
