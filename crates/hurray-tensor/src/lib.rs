@@ -33,3 +33,8 @@ pub use bytes::AlignedBytes;
 pub use error::{Error, Place, Result};
 pub use file::{Access, AtomicFile, File, FileTensor, FileWriter, OpenOptions, WriteOptions, save};
 pub use stream::{StreamReader, StreamTensor, StreamWriter};
+
+/// The README's example is compiled and run with the others.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+mod readme {}
