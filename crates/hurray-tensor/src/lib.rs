@@ -34,7 +34,11 @@ pub use error::{Error, Place, Result};
 pub use file::{Access, AtomicFile, File, FileTensor, FileWriter, OpenOptions, WriteOptions, save};
 pub use stream::{StreamReader, StreamTensor, StreamWriter};
 
-/// The README's example is compiled and run with the others.
+/// The examples of the README and the guides are compiled and run with the others.
 #[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-mod readme {}
+mod examples {
+    #[doc = include_str!("../../../README.md")]
+    mod readme {}
+    #[doc = include_str!("../../../docs/guide/files.md")]
+    mod files {}
+}
