@@ -3,11 +3,14 @@
 
 #![allow(clippy::panic, clippy::missing_panics_doc, reason = "a finding is a panic")]
 
+use alloc::vec::Vec;
+
 use crate::accept::Accept;
+use crate::crc32c::crc32c;
 use crate::descriptor::{Descriptor, DescriptorRef, Permissive};
-use crate::file::FileView;
+use crate::file::{FileOptions, FilePlan, FileView};
 use crate::stream::StreamView;
-use crate::wire::{Recording, Silent, as_offset};
+use crate::wire::{Recording, Silent, as_index, as_offset};
 
 /// Reads `bytes` as a descriptor, in every way there is.
 pub fn descriptor(bytes: &[u8]) {
@@ -41,8 +44,7 @@ fn locate(descriptor: &Descriptor) {
     if descriptor.is_dynamic() || descriptor.shape().contains(&0) {
         return;
     }
-    let last: alloc::vec::Vec<u64> =
-        descriptor.shape().iter().map(|size| size.saturating_sub(1)).collect();
+    let last: Vec<u64> = descriptor.shape().iter().map(|size| size.saturating_sub(1)).collect();
     let first = alloc::vec![0; last.len()];
     for index in [&first, &last] {
         if let Ok(location) = descriptor.locate(index) {
@@ -70,6 +72,56 @@ pub fn file(bytes: &[u8]) {
         assert_eq!(view.container().kv().get(key).map(|v| v.kind()), Some(value.kind()));
     }
     let _ = view.verify();
+    rewrite(&view);
+}
+
+/// What was read is planned again, and read as the same.
+fn rewrite(view: &FileView<'_>) {
+    let container = view.container();
+    let options = FileOptions {
+        alignment: container.header().alignment(),
+        key_values: true,
+        sorted: container.header().is_sorted(),
+        tensor_count: container.header().count_hint(),
+    };
+    let Ok((mut plan, header)) = FilePlan::new(options) else {
+        panic!("an alignment that was read cannot be written");
+    };
+    let mut file = header.to_vec();
+    let zeros = |file: &mut Vec<u8>, count: u64| {
+        file.resize(file.len().saturating_add(as_index(count)), 0);
+    };
+    let mut read = Vec::new();
+    for entry in container.index().in_file_order() {
+        let Ok(tensor) = view.read(&entry) else {
+            return;
+        };
+        let Ok(planned) = plan.tensor(entry.name, &tensor.descriptor) else {
+            panic!("a tensor that was read cannot be written");
+        };
+        zeros(&mut file, planned.padding);
+        file.extend_from_slice(&planned.descriptor);
+        for (buffer, (padding, length)) in tensor.buffers.iter().zip(&planned.buffers) {
+            zeros(&mut file, *padding);
+            assert_eq!(as_offset(buffer.len()), *length, "a buffer of another length");
+            file.extend_from_slice(buffer);
+        }
+        read.push((entry.name, tensor));
+    }
+    for (key, value) in container.kv().iter() {
+        assert!(plan.key_value(key, &value).is_ok(), "a key-value that was read");
+    }
+    let Ok(tail) = plan.finish(crc32c) else {
+        panic!("a file that was read cannot be finished");
+    };
+    file.extend_from_slice(&tail);
+    let Ok(again) = FileView::open_with(&file, &Accept::every_private_tag()) else {
+        panic!("a file that was written cannot be read");
+    };
+    assert_eq!(again.container().kv().as_bytes(), container.kv().as_bytes());
+    for (name, tensor) in read {
+        assert_eq!(again.tensor(name).as_ref(), Ok(&tensor), "written and read again");
+    }
 }
 
 /// Reads `bytes` as a plain stream; what it holds is written again as it was read.
@@ -81,9 +133,14 @@ pub fn stream(bytes: &[u8]) {
             break;
         };
         assert_eq!(tensor.offset, at, "tensors lie back to back");
-        let length =
-            Descriptor::length_of(bytes.get(crate::wire::as_index(at)..).unwrap_or_default());
-        at = at.saturating_add(u64::from(length.unwrap_or(0)));
+        let rest = bytes.get(as_index(at)..).unwrap_or_default();
+        let length = Descriptor::length_of(rest).unwrap_or(0);
+        let mut again = tensor.descriptor.encode();
+        if as_offset(again.len()) == u64::from(length) {
+            tensor.buffers.iter().for_each(|buffer| again.extend_from_slice(buffer));
+            assert!(rest.starts_with(&again), "written otherwise than read");
+        }
+        at = at.saturating_add(u64::from(length));
         at = at.saturating_add(tensor.descriptor.data_bytes());
     }
     let _ = StreamView::with(bytes, &accept).verify();

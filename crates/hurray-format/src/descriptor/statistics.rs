@@ -29,6 +29,7 @@ pub struct StatisticsValues {
 }
 
 /// The fields as the wire has them.
+#[derive(Clone, Copy, Debug)]
 pub struct RawStatistics {
     /// Which fields were computed.
     pub computed_mask: u32,
