@@ -216,12 +216,7 @@ impl Container {
                 found = checksum(found, bytes);
                 Ok(())
             })?;
-            if found != expected {
-                let rule = Rule::FileTensorChecksumMismatch;
-                let found = Value::Tag(u64::from(found));
-                let expected = Expected::Exactly(u64::from(expected));
-                return Err(Error::new(rule, "buffer", range.start, found, expected).into());
-            }
+            Self::compare_checksum(range.start, expected, found)?;
         }
         if !tensor.descriptor.has_checked_contents() {
             return Ok(());
@@ -241,8 +236,13 @@ impl Container {
         Ok(())
     }
 
-    /// What the file says the CRC-32C of each of the tensor's buffers is.
-    fn tensor_checksums(
+    /// What the file says the CRC-32C of each buffer of `entry` is, whose descriptor this
+    /// is; `None` where it says nothing.
+    ///
+    /// # Errors
+    ///
+    /// `file.tensor.checksum-key`.
+    pub fn tensor_checksums(
         &self,
         entry: &Entry<'_>,
         descriptor: &Descriptor,
@@ -259,6 +259,20 @@ impl Container {
         let found = count.map_or(Value::None, |count| Value::Unsigned(as_offset(count)));
         let expected = Expected::Exactly(as_offset(descriptor.buffer_count()));
         Err(self.refuse_key(Rule::FileTensorChecksumKey, found, expected))
+    }
+
+    /// Compares the CRC-32C of a buffer that starts at `offset` with what the file says.
+    ///
+    /// # Errors
+    ///
+    /// `file.tensor.checksum-mismatch`.
+    pub fn compare_checksum(offset: u64, expected: u32, found: u32) -> Result<()> {
+        if expected == found {
+            return Ok(());
+        }
+        let rule = Rule::FileTensorChecksumMismatch;
+        let (found, expected) = (Value::Tag(u64::from(found)), Expected::Exactly(expected.into()));
+        Err(Error::new(rule, "buffer", offset, found, expected))
     }
 
     /// Checks that Hurray's own keys name tensors of this file.
