@@ -16,7 +16,14 @@ use crate::error::{Error, Result};
 pub struct AtomicFile {
     file: NamedTempFile,
     path: PathBuf,
+    /// How many bytes were written, and how many of them are on their way to the disk.
+    written: u64,
+    started: u64,
 }
+
+/// After so many bytes the system is asked to begin writing them to the disk. A commit waits
+/// for the disk in any case: what is on its way meanwhile it need not wait for.
+const WRITE_BACK: u64 = 8 << 20;
 
 impl AtomicFile {
     /// Starts a file that will be at `path`. A file there now stays until the commit, and
@@ -67,7 +74,7 @@ impl AtomicFile {
         if let Some(permissions) = permissions {
             file.as_file().set_permissions(permissions)?;
         }
-        Ok(Self { file, path })
+        Ok(Self { file, path, written: 0, started: 0 })
     }
 
     /// Syncs the file, gives it its name, and syncs the folder.
@@ -76,7 +83,7 @@ impl AtomicFile {
     ///
     /// What the system refuses. Nothing is left behind then.
     pub fn commit(self) -> Result<()> {
-        let Self { file, path } = self;
+        let Self { file, path, .. } = self;
         let failed = |doing| {
             let path = path.clone();
             move |error| Error::io(doing, error).in_file(&path)
@@ -86,6 +93,18 @@ impl AtomicFile {
         sync_folder(&path).map_err(failed("sync the folder of"))
     }
 }
+
+/// Tells Linux that a range will not be needed, to which it answers by writing it out; pages
+/// it has not written yet stay. A hint: whatever comes of it is no error.
+#[cfg(target_os = "linux")]
+fn start_write_back(file: &fs::File, offset: u64, length: u64) {
+    let length = std::num::NonZeroU64::new(length);
+    let _ = rustix::fs::fadvise(file, offset, length, rustix::fs::Advice::DontNeed);
+}
+
+/// Elsewhere the system chooses by itself.
+#[cfg(not(target_os = "linux"))]
+fn start_write_back(_: &fs::File, _: u64, _: u64) {}
 
 #[cfg(unix)]
 fn sync_folder(path: &Path) -> io::Result<()> {
@@ -104,7 +123,14 @@ fn sync_folder(_: &Path) -> io::Result<()> {
 
 impl Write for AtomicFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.file.as_file_mut().write(bytes)
+        let written = self.file.as_file_mut().write(bytes)?;
+        self.written = self.written.saturating_add(u64::try_from(written).unwrap_or(u64::MAX));
+        let waiting = self.written.saturating_sub(self.started);
+        if waiting >= WRITE_BACK {
+            start_write_back(self.file.as_file(), self.started, waiting);
+            self.started = self.written;
+        }
+        Ok(written)
     }
 
     fn flush(&mut self) -> io::Result<()> {
