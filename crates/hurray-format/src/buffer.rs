@@ -321,8 +321,14 @@ impl Item for BufferHandle {
         [s0, s1, s2, s3, s4, s5, s6, s7, a0, a1, a2, a3, device, sync, class, 0]
     }
 
+    #[inline(always)]
     fn chunks(bytes: &[u8]) -> &[Self::Raw] {
         bytes.as_chunks().0
+    }
+
+    #[inline(always)]
+    fn chunks_mut(bytes: &mut [u8]) -> &mut [Self::Raw] {
+        bytes.as_chunks_mut().0
     }
 
     fn show(self, _: &'static str, tell: &mut dyn FnMut(&'static str, u64, u64, Value)) {

@@ -184,6 +184,7 @@ impl<S: Storage> Descriptor<S> {
     }
 
     /// The header's flags: which optional sections follow.
+    #[inline]
     pub fn flags(&self) -> u32 {
         let bit = |present: bool, flag: u32| if present { flag } else { 0 };
         bit(self.quantization.is_some(), flag::QUANTIZATION)

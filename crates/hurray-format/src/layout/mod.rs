@@ -51,35 +51,37 @@ use crate::wire::{Array, Borrowed, List, Owned, Reader, Storage, Trace, Writer, 
 /// assert_eq!(view.locate(&[1, 3])?.byte, 28);
 /// # Ok::<(), hurray_format::Error>(())
 /// ```
+// With the tags as discriminants, a tag costs a load and not a jump.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
+#[repr(u8)]
 pub enum Layout<S: Storage = Owned> {
     /// The last dimension varies fastest.
-    RowMajor,
+    RowMajor = 0x01,
     /// The first dimension varies fastest.
-    ColumnMajor,
+    ColumnMajor = 0x02,
     /// A step in elements for each dimension; negative and 0 are legal.
-    Strided(S::Numbers<i64>),
+    Strided(S::Numbers<i64>) = 0x03,
     /// Tiles, stored whole.
-    Tiled(Box<Tiled<S>>),
+    Tiled(Box<Tiled<S>>) = 0x04,
     /// Z-order.
-    Morton(Morton<S>),
+    Morton(Morton<S>) = 0x05,
     /// The index of each stored entry.
-    Coo(Coo),
+    Coo(Coo) = 0x06,
     /// Compressed rows.
-    Csr(Compressed),
+    Csr(Compressed) = 0x07,
     /// Compressed columns.
-    Csc(Compressed),
+    Csc(Compressed) = 0x08,
     /// A tree of coordinates.
-    Csf(Csf<S>),
+    Csf(Csf<S>) = 0x09,
     /// Pages found through a block table.
-    BlockPaged(BlockPaged),
+    BlockPaged(BlockPaged) = 0x0A,
     /// Made of the tensors that follow.
-    Composite(CompositeHead),
+    Composite(CompositeHead) = 0x0B,
     /// Along a Hilbert curve.
-    Hilbert(Hilbert),
+    Hilbert(Hilbert) = 0x40,
     /// By agreement.
-    Private(PrivateLayout<S>),
+    Private(PrivateLayout<S>) = 0xF0,
 }
 
 /// What a layout is about.
@@ -107,23 +109,21 @@ pub(crate) struct SharedRules {
 
 /// A row of the table of layouts.
 struct Row {
-    tag: u8,
     name: &'static str,
     kind: LayoutKind,
     rules: SharedRules,
 }
 
-const fn dense(tag: u8, name: &'static str) -> Row {
+const fn dense(name: &'static str) -> Row {
     let rules = SharedRules {
         buffer_count: Rule::LayoutDenseBufferCount,
         too_small: Rule::LayoutBufferTooSmall,
         byte_offset: None,
     };
-    Row { tag, name, kind: LayoutKind::Dense, rules }
+    Row { name, kind: LayoutKind::Dense, rules }
 }
 
 const fn other(
-    tag: u8,
     name: &'static str,
     kind: LayoutKind,
     buffer_count: Rule,
@@ -131,16 +131,15 @@ const fn other(
     byte_offset: Rule,
 ) -> Row {
     let byte_offset = Some(byte_offset);
-    Row { tag, name, kind, rules: SharedRules { buffer_count, too_small, byte_offset } }
+    Row { name, kind, rules: SharedRules { buffer_count, too_small, byte_offset } }
 }
 
-const ROW_MAJOR: Row = dense(0x01, "row-major");
-const COLUMN_MAJOR: Row = dense(0x02, "column-major");
-const STRIDED: Row = dense(0x03, "strided");
-const TILED: Row = dense(0x04, "tiled");
-const MORTON: Row = dense(0x05, "morton");
+const ROW_MAJOR: Row = dense("row-major");
+const COLUMN_MAJOR: Row = dense("column-major");
+const STRIDED: Row = dense("strided");
+const TILED: Row = dense("tiled");
+const MORTON: Row = dense("morton");
 const COO: Row = other(
-    0x06,
     "coo",
     LayoutKind::Sparse,
     Rule::LayoutCooBufferCount,
@@ -148,7 +147,6 @@ const COO: Row = other(
     Rule::LayoutCooByteOffset,
 );
 const CSR: Row = other(
-    0x07,
     "csr",
     LayoutKind::Sparse,
     Rule::LayoutCsrBufferCount,
@@ -156,7 +154,6 @@ const CSR: Row = other(
     Rule::LayoutCsrByteOffset,
 );
 const CSC: Row = other(
-    0x08,
     "csc",
     LayoutKind::Sparse,
     Rule::LayoutCscBufferCount,
@@ -164,7 +161,6 @@ const CSC: Row = other(
     Rule::LayoutCscByteOffset,
 );
 const CSF: Row = other(
-    0x09,
     "csf",
     LayoutKind::Sparse,
     Rule::LayoutCsfBufferCount,
@@ -172,7 +168,6 @@ const CSF: Row = other(
     Rule::LayoutCsfByteOffset,
 );
 const BLOCK_PAGED: Row = other(
-    0x0A,
     "block-paged",
     LayoutKind::Indirect,
     Rule::LayoutBlockPagedBufferCount,
@@ -180,15 +175,14 @@ const BLOCK_PAGED: Row = other(
     Rule::LayoutBlockPagedByteOffset,
 );
 const COMPOSITE: Row = other(
-    0x0B,
     "composite",
     LayoutKind::Virtual,
     Rule::LayoutCompositeBufferCount,
     Rule::LayoutBufferTooSmall,
     Rule::LayoutCompositeByteOffset,
 );
-const HILBERT: Row = dense(0x40, "hilbert");
-const PRIVATE: Row = Row { kind: LayoutKind::Private, ..dense(0xF0, "private") };
+const HILBERT: Row = dense("hilbert");
+const PRIVATE: Row = Row { kind: LayoutKind::Private, ..dense("private") };
 
 /// The name of a layout tag, or the rule that the tag breaks.
 pub(crate) const fn tag_name(tag: u8) -> Result<&'static str, Rule> {
@@ -289,10 +283,22 @@ impl<S: Storage> Layout<S> {
     }
 
     /// Its tag on the wire.
+    #[inline]
     pub fn tag(&self) -> u8 {
         match self {
+            Self::RowMajor => 0x01,
+            Self::ColumnMajor => 0x02,
+            Self::Strided(_) => 0x03,
+            Self::Tiled(_) => 0x04,
+            Self::Morton(_) => 0x05,
+            Self::Coo(_) => 0x06,
+            Self::Csr(_) => 0x07,
+            Self::Csc(_) => 0x08,
+            Self::Csf(_) => 0x09,
+            Self::BlockPaged(_) => 0x0A,
+            Self::Composite(_) => 0x0B,
+            Self::Hilbert(_) => 0x40,
             Self::Private(private) => private.tag,
-            named => named.row().tag,
         }
     }
 

@@ -21,6 +21,8 @@ pub trait Item: Copy + fmt::Debug + PartialEq {
     fn to_raw(self) -> Self::Raw;
     /// Cuts a slice into whole items; what is left over is dropped.
     fn chunks(bytes: &[u8]) -> &[Self::Raw];
+    /// The same, to write to.
+    fn chunks_mut(bytes: &mut [u8]) -> &mut [Self::Raw];
     /// Tells its fields to a trace: name, offset inside the item, length, value. An item
     /// that is one number has one field, named after the array.
     fn show(self, name: &'static str, tell: &mut dyn FnMut(&'static str, u64, u64, Value));
@@ -45,6 +47,10 @@ macro_rules! numbers {
             #[inline(always)]
             fn chunks(bytes: &[u8]) -> &[Self::Raw] {
                 bytes.as_chunks().0
+            }
+            #[inline(always)]
+            fn chunks_mut(bytes: &mut [u8]) -> &mut [Self::Raw] {
+                bytes.as_chunks_mut().0
             }
             fn show(
                 self,

@@ -1,45 +1,36 @@
 //! Writes into a slice that the caller sized; a section costs one bounds check.
 
-/// Fills a slice from its start. Writing past its end is remembered, not done:
-/// [`Writer::written`] says `None` then.
+/// Fills a slice from its start. Whoever makes one sized the slice for what is written;
+/// past its end nothing is.
 pub(crate) struct Writer<'a> {
     rest: &'a mut [u8],
-    room: usize,
-    overran: bool,
 }
 
 impl<'a> Writer<'a> {
     #[inline(always)]
     pub(crate) fn new(out: &'a mut [u8]) -> Self {
-        let room = out.len();
-        Self { rest: out, room, overran: false }
+        Self { rest: out }
     }
 
-    /// How many bytes were written, unless some did not fit.
-    #[inline(always)]
-    pub(crate) fn written(&self) -> Option<usize> {
-        (!self.overran).then(|| self.room.saturating_sub(self.rest.len()))
+    /// What was not written yet.
+    pub(crate) fn into_rest(self) -> &'a mut [u8] {
+        self.rest
     }
 
     #[inline(always)]
     pub(crate) fn block<const N: usize>(&mut self, bytes: &[u8; N]) {
-        match core::mem::take(&mut self.rest).split_first_chunk_mut::<N>() {
-            Some((place, rest)) => {
-                *place = *bytes;
-                self.rest = rest;
-            }
-            None => self.overran = true,
+        if let Some((place, rest)) = core::mem::take(&mut self.rest).split_first_chunk_mut::<N>() {
+            *place = *bytes;
+            self.rest = rest;
         }
     }
 
     #[inline(always)]
     pub(crate) fn bytes(&mut self, bytes: &[u8]) {
-        match core::mem::take(&mut self.rest).split_at_mut_checked(bytes.len()) {
-            Some((place, rest)) => {
-                place.copy_from_slice(bytes);
-                self.rest = rest;
-            }
-            None => self.overran = true,
+        let rest = core::mem::take(&mut self.rest);
+        if let Some((place, rest)) = rest.split_at_mut_checked(bytes.len()) {
+            place.copy_from_slice(bytes);
+            self.rest = rest;
         }
     }
 
