@@ -186,7 +186,7 @@ impl<R: Read> StreamTensor<'_, R> {
     }
 
     /// How many bytes of the stream were read: where its next buffer starts.
-    pub(super) fn position(&self) -> u64 {
+    pub fn position(&self) -> u64 {
         self.stream.position
     }
 
