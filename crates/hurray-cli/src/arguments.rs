@@ -79,7 +79,7 @@ pub(crate) enum Command {
 }
 
 /// A count of bytes: a number, with K, M, G or T for powers of 1024.
-fn bytes(text: &str) -> Result<u64, String> {
+pub(crate) fn bytes(text: &str) -> Result<u64, String> {
     let text = text.trim_end_matches("iB").trim_end_matches('B');
     let (digits, shift) = match text.char_indices().next_back() {
         Some((at, 'K' | 'k')) => (text.get(..at), 10),

@@ -60,7 +60,7 @@ impl From<io::Error> for Failure {
     }
 }
 
-fn explain(rule: format::Rule) -> String {
+pub(crate) fn explain(rule: format::Rule) -> String {
     format!("hurray explain {rule} tells more")
 }
 

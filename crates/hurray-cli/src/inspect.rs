@@ -37,6 +37,12 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
+impl Arguments {
+    pub(crate) fn new(input: PathBuf) -> Self {
+        Self { input, kind: None, hex: false, json: false }
+    }
+}
+
 pub(crate) fn run(arguments: &Arguments, console: &mut Console<'_>) -> Result<(), Failure> {
     let path = &arguments.input;
     // An inspector looks at no data, so every private tag may be shown.

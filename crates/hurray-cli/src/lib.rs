@@ -9,6 +9,7 @@
 mod arguments;
 mod cat;
 mod console;
+mod conversion;
 mod convert;
 mod demo;
 pub mod describe;

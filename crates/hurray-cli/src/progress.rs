@@ -30,6 +30,12 @@ impl Progress {
     pub(crate) fn at(&self, bytes: u64) {
         self.bar.set_position(bytes);
     }
+
+    /// The same, where the whole of it is learned on the way.
+    pub(crate) fn at_of(&self, bytes: u64, total: u64) {
+        self.bar.set_length(total);
+        self.bar.set_position(bytes);
+    }
 }
 
 impl Drop for Progress {

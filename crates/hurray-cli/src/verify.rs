@@ -31,6 +31,12 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
+impl Arguments {
+    pub(crate) fn new(inputs: Vec<PathBuf>) -> Self {
+        Self { inputs, kind: None, json: false }
+    }
+}
+
 pub(crate) fn run(arguments: &Arguments, console: &mut Console<'_>) -> Result<(), Failure> {
     if arguments.inputs.iter().filter(|path| path.as_os_str() == "-").count() > 1 {
         return Err(Failure::Usage("standard input can be read once".into()));

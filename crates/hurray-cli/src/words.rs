@@ -125,11 +125,12 @@ pub(crate) fn place(d: &Descriptor) -> String {
     match places.next() {
         None => "no memory".into(),
         Some(first) if places.all(|place| place == first) => first,
-        Some(_) => "see buffers".into(),
+        Some(_) => "in several ways".into(),
     }
 }
 
-fn handle_place(handle: &BufferHandle) -> String {
+/// Where one buffer is, and who may touch it when.
+pub(crate) fn handle_place(handle: &BufferHandle) -> String {
     format!("{} {} {}", handle.device(), handle.class(), handle.sync())
 }
 
@@ -174,8 +175,9 @@ pub(crate) fn quantization(scheme: &Quantization) -> String {
     }
 }
 
-/// Whatever else there is to say, each with what it is about.
-pub(crate) fn notes(d: &Descriptor) -> Vec<(&'static str, String)> {
+/// Whatever else there is to say, each with what it is about; of buffers also their places,
+/// unless those were said.
+pub(crate) fn notes(d: &Descriptor, places: bool) -> Vec<(&'static str, String)> {
     let mut notes = Vec::new();
     if let Some(scheme) = d.quantization() {
         notes.push(("quantized", quantization(scheme)));
@@ -184,7 +186,7 @@ pub(crate) fn notes(d: &Descriptor) -> Vec<(&'static str, String)> {
         notes.push(("starts", format!("at byte {} of buffer 0", grouped(d.byte_offset()))));
     }
     if d.buffer_count() > 1 {
-        notes.extend(d.buffers().iter().enumerate().map(|(n, b)| ("buffer", buffer(n, b))));
+        notes.extend(d.buffers().iter().enumerate().map(|(n, b)| ("buffer", buffer(n, b, places))));
     }
     if let Some(shard) = d.shard() {
         notes.push(("shard", self::shard(shard)));
@@ -206,13 +208,14 @@ pub(crate) fn notes(d: &Descriptor) -> Vec<(&'static str, String)> {
     notes
 }
 
-fn buffer(number: usize, handle: &BufferHandle) -> String {
-    format!(
-        "{number}: {}, aligned to {}, {}",
-        bytes(handle.byte_size()),
-        handle.alignment(),
-        handle_place(handle)
-    )
+fn buffer(number: usize, handle: &BufferHandle, place: bool) -> String {
+    let size = bytes(handle.byte_size());
+    let mut text = format!("{number}: {size}, aligned to {}", handle.alignment());
+    if place {
+        // Writing to a string cannot fail.
+        let _ = write!(text, ", {}", handle_place(handle));
+    }
+    text
 }
 
 fn shard(shard: &Shard) -> String {

@@ -16,7 +16,7 @@ const LONGEST_NAME: usize = 120;
 /// Values of key-values longer than this are cut.
 const LONGEST_VALUE: usize = 160;
 /// Cells beyond this do not widen their column.
-const WIDEST: usize = 56;
+const WIDEST: usize = 72;
 
 pub(super) fn file(
     out: &mut Output<'_>,
@@ -132,16 +132,30 @@ pub(super) fn tensors(out: &mut Output<'_>, listing: &Listing) -> io::Result<()>
         return Ok(());
     }
     let ink = out.ink();
-    writeln!(out, "\n{}", ink.bold("tensors"))?;
+    let common = common_place(listing);
+    match &common {
+        Some(place) => writeln!(out, "\n{}, all of them {place}", ink.bold("tensors"))?,
+        None => writeln!(out, "\n{}", ink.bold("tensors"))?,
+    }
+    let is_common = common.is_some();
     let mut widths = [0; 5];
     for root in &listing.roots {
         widen(&mut widths, listing, root, 1);
     }
     for (number, root) in listing.roots.iter().enumerate() {
         let last = number + 1 == listing.roots.len();
-        node(out, listing, root, "", last, &widths)?;
+        let drawing = Drawing { listing, widths, is_common };
+        drawing.node(out, root, "", last)?;
     }
     Ok(())
+}
+
+/// Where all buffers are, where that is one place: it is said once then.
+fn common_place(listing: &Listing) -> Option<String> {
+    let descriptors = listing.tensors.iter().filter_map(Seen::descriptor);
+    let mut places = descriptors.flat_map(|d| d.buffers().iter().map(words::handle_place));
+    let first = places.next()?;
+    places.all(|place| place == first).then_some(first)
 }
 
 fn widen(widths: &mut [usize; 5], listing: &Listing, node: &Composite<usize>, depth: usize) {
@@ -182,45 +196,66 @@ fn branch(last: bool) -> &'static str {
     if last { "└─ " } else { "├─ " }
 }
 
-fn node(
-    out: &mut Output<'_>,
-    listing: &Listing,
-    node: &Composite<usize>,
-    before: &str,
-    last: bool,
-    widths: &[usize; 5],
-) -> io::Result<()> {
-    let Some(tensor) = listing.tensors.get(node.item) else {
-        return Ok(());
-    };
-    let ink = out.ink();
-    let [name, dtype, shape, size, layout] = cells(tensor);
-    let [name_width, dtype_width, shape_width, size_width, layout_width] = *widths;
-    let name_width = name_width.saturating_sub(before.chars().count() + BRANCH);
-    write!(out, "{}{}", ink.dim(before), ink.dim(branch(last)))?;
-    let inside = format!("{before}{}", if last { "   " } else { "│  " });
-    match &tensor.known {
-        Ok((descriptor, _)) => {
-            write!(out, "{:name_width$}  ", ink.bold(&name))?;
-            writeln!(
-                out,
-                "{dtype:dtype_width$}  {shape:shape_width$}  {size:>size_width$}  \
-                 {layout:layout_width$}  {}",
-                words::place(descriptor),
-            )?;
-            let mark = if node.members.is_empty() { "   " } else { "│  " };
-            for (about, note) in words::notes(descriptor) {
-                let (inside, mark, about) = (ink.dim(&inside), ink.dim(mark), ink.dim(about));
-                writeln!(out, "{inside}{mark}{about:11} {note}")?;
-            }
+struct Drawing<'l> {
+    listing: &'l Listing,
+    widths: [usize; 5],
+    /// Whether the place of all buffers was said already.
+    is_common: bool,
+}
+
+impl Drawing<'_> {
+    fn node(
+        &self,
+        out: &mut Output<'_>,
+        node: &Composite<usize>,
+        before: &str,
+        last: bool,
+    ) -> io::Result<()> {
+        let Some(tensor) = self.listing.tensors.get(node.item) else {
+            return Ok(());
+        };
+        let ink = out.ink();
+        write!(out, "{}{}", ink.dim(before), ink.dim(branch(last)))?;
+        let inside = format!("{before}{}", if last { "   " } else { "│  " });
+        let mark = if node.members.is_empty() { "   " } else { "│  " };
+        self.tensor(out, tensor, before.chars().count() + BRANCH, &format!("{inside}{mark}"))?;
+        for (number, member) in node.members.iter().enumerate() {
+            self.node(out, member, &inside, number + 1 == node.members.len())?;
         }
-        Err(error) => writeln!(out, "{}  {} {error}", ink.bold(&name), ink.bad("broken:"))?,
+        Ok(())
     }
-    for (number, member) in node.members.iter().enumerate() {
-        let last = number + 1 == node.members.len();
-        self::node(out, listing, member, &inside, last, widths)?;
+
+    /// The line of a tensor, whose first `indent` characters are there, and its notes.
+    fn tensor(
+        &self,
+        out: &mut Output<'_>,
+        tensor: &Seen,
+        indent: usize,
+        before_notes: &str,
+    ) -> io::Result<()> {
+        let ink = out.ink();
+        let [name, dtype, shape, size, layout] = cells(tensor);
+        let [name_width, dtype_width, shape_width, size_width, layout_width] = self.widths;
+        let name_width = name_width.saturating_sub(indent);
+        let descriptor = match &tensor.known {
+            Ok((descriptor, _)) => descriptor,
+            Err(error) => {
+                return writeln!(out, "{}  {} {error}", ink.bold(&name), ink.bad("broken:"));
+            }
+        };
+        let name = ink.bold(name);
+        write!(out, "{name:name_width$}  {dtype:dtype_width$}  {shape:shape_width$}  ")?;
+        if self.is_common {
+            writeln!(out, "{size:>size_width$}  {layout}")?;
+        } else {
+            let place = words::place(descriptor);
+            writeln!(out, "{size:>size_width$}  {layout:layout_width$}  {place}")?;
+        }
+        for (about, note) in words::notes(descriptor, !self.is_common) {
+            writeln!(out, "{}{:11} {note}", ink.dim(before_notes), ink.dim(about))?;
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 fn length(count: usize) -> u64 {
