@@ -84,10 +84,22 @@ fn tensor(tensor: &Seen) -> Json {
     Json::Object(map)
 }
 
+/// Each head with its direct members, with the keys of the vectors.
 fn composites(listing: &Listing) -> Json {
-    let names = |members: Vec<&Seen>| -> Json {
-        members.iter().map(|member| Json::from(member.name.as_str())).collect()
+    listing.heads().into_iter().map(|(head, members)| composite(head, &members)).collect()
+}
+
+fn composite(head: &Seen, members: &[&Seen]) -> Json {
+    let fields = head.descriptor().map(expected);
+    let field = |name: &str| {
+        let layout = fields.as_ref().and_then(|fields| fields.get("layout"));
+        layout.and_then(|layout| layout.get(name)).cloned()
     };
-    let heads = listing.heads().into_iter();
-    heads.map(|(head, members)| json!({ "head": head.name, "members": names(members) })).collect()
+    let names = members.iter().map(|member| Json::from(member.name.as_str()));
+    json!({
+        "head": head.name,
+        "rule": field("composition_rule"),
+        "op": field("combine_op"),
+        "members": names.collect::<Json>(),
+    })
 }
