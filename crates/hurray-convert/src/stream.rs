@@ -4,7 +4,8 @@ use std::io::{BufWriter, Read, Write};
 use std::path::PathBuf;
 
 use hurray_tensor::format::{
-    ALIAS_KEY, CHECKSUM_KEY, Composite, Descriptor, LayoutKind, Limits, SEQUENCE_LENGTHS_KEY, bind,
+    ALIAS_KEY, Accept, CHECKSUM_KEY, Composite, Descriptor, LayoutKind, Limits,
+    SEQUENCE_LENGTHS_KEY, bind,
 };
 use hurray_tensor::{File, FileWriter, StreamReader, StreamWriter};
 
@@ -26,6 +27,8 @@ pub struct StreamSource<R> {
     pub names: Vec<String>,
     /// How long it is, where that is known; for progress alone.
     pub bytes: Option<u64>,
+    /// Private tags that were agreed, and limits.
+    pub accept: Accept,
 }
 
 /// Writes the tensors of a plain stream as a Hurray file, in their order.
@@ -53,14 +56,14 @@ pub fn stream_to_hurray(
     options: &ConvertOptions,
     progress: Progress<'_>,
 ) -> Result<Report> {
-    let StreamSource { input, path, names, bytes } = source;
+    let StreamSource { input, path, names, bytes, accept } = source;
     let in_stream = |error: hurray_tensor::Error| Error::from(error.in_file(&path));
     let miscounted = |found| Error::Names { path: path.clone(), given: names.len(), found };
     let given = if names.is_empty() { Names::Numbered } else { Names::Given };
     let mut report = Report { names: given, ..Report::default() };
     let mut writer = FileWriter::new(out, options.write(false, None))?;
     let mut meter = Meter::start(bytes.unwrap_or_default(), progress);
-    let mut reader = StreamReader::new(input);
+    let mut reader = StreamReader::with(input, accept);
     let mut composites = Composites::default();
     let mut count: usize = 0;
     while let Some(mut tensor) = reader.next_tensor().map_err(in_stream)? {

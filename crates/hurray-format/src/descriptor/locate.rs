@@ -157,15 +157,21 @@ impl<S: Storage> Descriptor<S> {
         self.check_parameters(buffers)
     }
 
-    /// Whether some buffer holds index arrays, scales or zero points.
-    pub(crate) fn has_checked_contents(&self) -> bool {
+    /// Whether some buffer holds what [`check_contents`](Self::check_contents) looks at:
+    /// index arrays, scales or zero points.
+    pub fn has_checked_contents(&self) -> bool {
         let kind = self.layout.kind();
         matches!(kind, LayoutKind::Sparse | LayoutKind::Indirect) || self.quantization.is_some()
     }
 
-    /// [`check_contents`](Self::check_contents), for which buffer 0 need not be there: the
-    /// values themselves have no rule.
-    pub(crate) fn check_parameters(&self, buffers: &[&[u8]]) -> Result<()> {
+    /// [`check_contents`](Self::check_contents) without buffer 0, whose place in `buffers`
+    /// may be empty: the values themselves have no rule.
+    ///
+    /// # Errors
+    ///
+    /// As [`check_contents`](Self::check_contents); a buffer that is too short is met where
+    /// it ends.
+    pub fn check_parameters(&self, buffers: &[&[u8]]) -> Result<()> {
         if self.is_dynamic() {
             return Ok(());
         }

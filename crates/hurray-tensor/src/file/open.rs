@@ -85,6 +85,22 @@ impl File {
         Self::start(path, Source::Read(file), access, size, options)
     }
 
+    /// Opens a file that is open already, such as one without a name. Errors call it
+    /// `name`.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](Self::open).
+    pub fn from_open(
+        file: fs::File,
+        name: impl AsRef<Path>,
+        options: &OpenOptions,
+    ) -> Result<Self> {
+        let name = name.as_ref();
+        let size = size_of(&file).map_err(|error| Error::io("open", error).in_file(name))?;
+        Self::start(name, Source::Read(file), Access::Read { refused: None }, size, options)
+    }
+
     /// Maps a file. Where the system refuses to map it, it is read instead, and
     /// [`access`](Self::access) says so.
     ///
@@ -250,13 +266,17 @@ impl File {
 fn open_file(path: &Path) -> Result<(fs::File, u64)> {
     let failed = |doing| move |error| Error::io(doing, error).in_file(path);
     let file = fs::File::open(path).map_err(failed("open"))?;
-    let metadata = file.metadata().map_err(failed("open"))?;
+    let size = size_of(&file).map_err(failed("open"))?;
+    Ok((file, size))
+}
+
+fn size_of(file: &fs::File) -> io::Result<u64> {
+    let metadata = file.metadata()?;
     if !metadata.is_file() {
         let text = "not a regular file; a pipe can be read as a plain stream, or copied to a file";
-        let error = io::Error::new(io::ErrorKind::InvalidInput, text);
-        return Err(failed("open")(error));
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
     }
-    Ok((file, metadata.len()))
+    Ok(metadata.len())
 }
 
 fn open_container(source: &Source, size: u64, accept: &Accept) -> Result<Container> {

@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 #[derive(Debug)]
 pub struct StreamReader<R> {
     input: R,
-    accept: Accept,
+    pub(super) accept: Accept,
     /// Bytes taken from the input.
     position: u64,
     /// Bytes of the last tensor that were not read.
@@ -183,6 +183,11 @@ impl<R: Read> StreamTensor<'_, R> {
     /// Where its descriptor starts in the stream.
     pub fn offset(&self) -> u64 {
         self.offset
+    }
+
+    /// How many bytes of the stream were read: where its next buffer starts.
+    pub fn position(&self) -> u64 {
+        self.stream.position
     }
 
     /// Reads the buffers that are left, in table order, into aligned memory.

@@ -1,0 +1,201 @@
+//! `hurray convert`: a tensor file into one of another kind.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value as Json, json};
+
+use crate::console::Console;
+use crate::conversion::{
+    Conversion, ConvertOptions, Report, Source, Target, alignment, open_safetensors, report,
+};
+use crate::failure::{Failure, shown};
+use crate::input::{Input, Inputs};
+use crate::kind::{self, HEAD, Told, told_by};
+use crate::output::Output;
+
+/// What can be converted: safetensors (one file, or shards by their index) to a Hurray file,
+/// a Hurray file to safetensors, to a plain stream or to another Hurray file, and a plain
+/// stream to a Hurray file.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// What to convert: a safetensors file, the .safetensors.index.json of a sharded model, a
+    /// Hurray file or a plain stream; - is standard input (not for safetensors)
+    #[arg(value_name = "IN")]
+    pub(crate) input: PathBuf,
+    /// Where to write; a file there is replaced once the new one is whole; - is standard
+    /// output
+    #[arg(value_name = "OUT")]
+    pub(crate) output: PathBuf,
+    /// What to make; told by the ending of OUT where it is not said
+    #[arg(long, value_name = "KIND", value_enum)]
+    to: Option<Target>,
+    /// Every buffer of a Hurray file starts at a multiple of this: a power of two from 4K to
+    /// 2M
+    #[arg(long, value_name = "BYTES", value_parser = alignment)]
+    alignment: Option<u32>,
+    /// Sort the index of a Hurray file by name
+    #[arg(long)]
+    sorted: bool,
+    /// Leave the checksums of data out of a Hurray file
+    #[arg(long)]
+    no_checksums: bool,
+    /// Report as one JSON object what moved, what was transcoded and what was left out
+    #[arg(long)]
+    json: bool,
+}
+
+impl Arguments {
+    pub(crate) fn new(input: PathBuf, output: PathBuf) -> Self {
+        Self {
+            input,
+            output,
+            to: None,
+            alignment: None,
+            sorted: false,
+            no_checksums: false,
+            json: false,
+        }
+    }
+
+    fn target(&self) -> Result<Target, Failure> {
+        let target = self.to.or_else(|| Target::of_path(&self.output)).ok_or_else(|| {
+            let output = shown(&self.output);
+            Failure::Usage(format!(
+                "the ending of {output} tells no kind; name one with --to hrry, hrrys or safetensors"
+            ))
+        })?;
+        let given = [
+            ("--alignment", self.alignment.is_some()),
+            ("--sorted", self.sorted),
+            ("--no-checksums", self.no_checksums),
+        ];
+        match given.iter().find(|(_, is_given)| *is_given && target != Target::Hrry) {
+            Some((name, _)) => {
+                Err(Failure::Usage(format!("{name} is for Hurray files, and not for what OUT is")))
+            }
+            None => Ok(target),
+        }
+    }
+
+    fn options(&self) -> ConvertOptions {
+        let defaults = ConvertOptions::default();
+        ConvertOptions {
+            alignment: self.alignment.unwrap_or(defaults.alignment),
+            sorted: self.sorted,
+            checksums: !self.no_checksums,
+        }
+    }
+}
+
+pub(crate) fn run(arguments: &Arguments, console: &mut Console<'_>) -> Result<(), Failure> {
+    let (input, output) = (&arguments.input, &arguments.output);
+    let target = arguments.target()?;
+    let accept = console.settings.accept();
+    let progress = console.progress(&format!("converting {}", shown(input)), 0);
+    let inputs = Inputs {
+        stdin: &mut *console.input,
+        errors: &mut console.errors,
+        settings: &console.settings,
+        accept,
+    };
+    let source = open(input, inputs)?;
+    let conversion = Conversion::new(source, input, target, accept)?;
+    let options = arguments.options();
+    let is_piped = output.as_os_str() == "-";
+    let done = if is_piped {
+        conversion.write(&mut console.output, &options, &progress)?
+    } else {
+        conversion.save(output, &options, &progress)?
+    };
+    drop(progress);
+    // What standard output carries is the result itself then.
+    let out = if is_piped { &mut console.errors } else { &mut console.output };
+    if arguments.json {
+        write_json(out, arguments, target, &done)
+    } else {
+        write_text(out, arguments, target, &done)
+    }
+}
+
+fn open<'c>(path: &Path, inputs: Inputs<'c, '_>) -> Result<Source<'c>, Failure> {
+    if kind::has_extension(path, "json") {
+        return open_safetensors(path, None);
+    }
+    if path.as_os_str() != "-" {
+        let head = head(path)?;
+        let named_so = kind::has_extension(path, "safetensors") && told_by(&head) == Told::Other;
+        if kind::is_safetensors(&head) || named_so {
+            let word = kind::word(&head, path).filter(|_| !kind::is_safetensors(&head));
+            return open_safetensors(path, word);
+        }
+    }
+    let opened = inputs.open(path, None).map_err(|trouble| trouble.into_failure(path))?;
+    match opened {
+        Input::File(file) => Ok(Source::File(file)),
+        Input::Stream(input) => {
+            let bytes = fs::metadata(path).ok().map(|metadata| metadata.len());
+            Ok(Source::Stream { input, bytes })
+        }
+        Input::Descriptor(_) => {
+            Err(Failure::new(format!("{}: a descriptor alone has no data to convert", shown(path))))
+        }
+    }
+}
+
+/// The first bytes of a regular file. Anything else is not even opened: its bytes come
+/// once.
+fn head(path: &Path) -> Result<Vec<u8>, Failure> {
+    let failed = |error| Failure::new(format!("{}: cannot open: {error}", shown(path)));
+    let mut head = Vec::new();
+    if fs::metadata(path).map_err(failed)?.is_file() {
+        let most = u64::try_from(HEAD).unwrap_or(u64::MAX);
+        let file = fs::File::open(path).map_err(failed)?;
+        file.take(most).read_to_end(&mut head).map_err(failed)?;
+    }
+    Ok(head)
+}
+
+fn write_json(
+    out: &mut Output<'_>,
+    arguments: &Arguments,
+    target: Target,
+    done: &Report,
+) -> Result<(), Failure> {
+    let mut answer = json!({
+        "input": arguments.input.to_string_lossy(),
+        "output": arguments.output.to_string_lossy(),
+        "to": match target {
+            Target::Hrry => "hrry",
+            Target::Hrrys => "hrrys",
+            Target::Safetensors => "safetensors",
+        },
+    });
+    if let (Json::Object(answer), Json::Object(report)) = (&mut answer, report(done)) {
+        answer.extend(report);
+    }
+    writeln!(out, "{answer}")?;
+    out.flush()?;
+    Ok(())
+}
+
+fn write_text(
+    out: &mut Output<'_>,
+    arguments: &Arguments,
+    target: Target,
+    done: &Report,
+) -> Result<(), Failure> {
+    let ink = out.ink();
+    let output = match arguments.output.as_os_str() == "-" {
+        true => "standard output".into(),
+        false => shown(&arguments.output),
+    };
+    let from = shown(&arguments.input);
+    writeln!(out, "{from} -> {} ({})", ink.bold(output), target.name())?;
+    for line in done.to_string().lines() {
+        writeln!(out, "  {line}")?;
+    }
+    out.flush()?;
+    Ok(())
+}
