@@ -2,8 +2,10 @@
 //! progress on long work.
 
 use std::io::{Read, Write};
+use std::path::Path;
 
 use crate::arguments::{ColorChoice, Settings};
+use crate::escape::Escaped;
 use crate::output::{Ink, Output};
 use crate::progress::Progress;
 
@@ -49,9 +51,14 @@ impl<'s> Console<'s> {
         let _ = writeln!(self.errors, "{text}").and_then(|()| self.errors.flush());
     }
 
-    /// Shows how far `total` bytes of work have come, on a terminal only.
-    pub(crate) fn progress(&self, what: &str, total: u64) -> Progress {
-        if self.draws { Progress::drawn(what, total) } else { Progress::hidden() }
+    /// Shows how far `total` bytes of work on a file have come, on a terminal only.
+    pub(crate) fn progress(&self, doing: &str, path: &Path, total: u64) -> Progress {
+        if !self.draws {
+            return Progress::hidden();
+        }
+        // The name alone, so that it stays on one line.
+        let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+        Progress::drawn(&format!("{doing} {}", Escaped::at_most(&name, 32)), total)
     }
 }
 

@@ -93,7 +93,7 @@ pub(crate) fn run(arguments: &Arguments, console: &mut Console<'_>) -> Result<()
     let (input, output) = (&arguments.input, &arguments.output);
     let target = arguments.target()?;
     let accept = console.settings.accept();
-    let progress = console.progress(&format!("converting {}", shown(input)), 0);
+    let progress = console.progress("converting", input, 0);
     let inputs = Inputs {
         stdin: &mut *console.input,
         errors: &mut console.errors,

@@ -98,7 +98,7 @@ fn judge(path: &Path, kind: Option<Kind>, console: &mut Console<'_>) -> Verdict 
     let accept = console.settings.accept();
     // Of standard input it is not known how long it is.
     let total = std::fs::metadata(path).map_or(0, |metadata| metadata.len());
-    let progress = console.progress(&format!("verifying {}", shown(path)), total);
+    let progress = console.progress("verifying", path, total);
     let mut tick = |done| progress.at(done);
     let inputs = Inputs {
         stdin: &mut *console.input,

@@ -13,7 +13,7 @@ fn a_descriptor_is_told_byte_by_byte() {
 fn shown(table: &str) -> Vec<(usize, u8)> {
     let mut bytes = Vec::new();
     for line in table.lines().skip(1) {
-        let offset: usize = line[..8].trim().parse().unwrap();
+        let offset: usize = line.get(..8).unwrap().trim().parse().unwrap();
         let digits: String = line.chars().skip(10).take(23).collect();
         for (at, pair) in digits.split_whitespace().enumerate() {
             match u8::from_str_radix(pair, 16) {

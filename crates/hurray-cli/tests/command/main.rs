@@ -12,6 +12,7 @@
 
 mod cat;
 mod convert;
+mod damaged;
 mod demo;
 mod explain;
 mod help;
