@@ -24,22 +24,25 @@ pub(crate) struct Arguments {
     pub(crate) command: Command,
 }
 
+/// The heading that keeps them apart from a command's own.
+const SHARED: &str = "Options of every command";
+
 /// What all commands share.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(crate) struct Settings {
     /// When to use colours; NO_COLOR is honoured
-    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value = "auto")]
+    #[arg(long, global = true, help_heading = SHARED, value_enum, value_name = "WHEN", default_value = "auto")]
     pub(crate) color: ColorChoice,
     /// Accept private tags, which are otherwise refused because nobody agreed on them;
     /// inspect and ls, which look at no data, always do
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = SHARED)]
     pub(crate) accept_private: bool,
     /// Read files instead of mapping them into memory
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = SHARED)]
     pub(crate) no_map: bool,
     /// The most bytes of a Hurray file to take from standard input, which go to a temporary
     /// file that nobody else can open; K, M, G and T stand for powers of 1024
-    #[arg(long, global = true, value_name = "BYTES", default_value = "16G", value_parser = bytes)]
+    #[arg(long, global = true, help_heading = SHARED, value_name = "BYTES", default_value = "16G", value_parser = bytes)]
     pub(crate) spool_limit: u64,
 }
 
@@ -63,12 +66,23 @@ pub(crate) enum ColorChoice {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Turn a tensor file into one of another kind
+    ///
+    /// safetensors (one file, or shards by their index) become a Hurray file; a Hurray file
+    /// becomes safetensors, a plain stream, or a Hurray file written anew; a plain stream
+    /// becomes a Hurray file. What moved, what was transcoded and what was left out is told.
     Convert(convert::Arguments),
     /// Show what is in a file, a stream or a descriptor
     Inspect(inspect::Arguments),
     /// Prove files intact, or name the rule they break
+    ///
+    /// Everything is checked: structure, descriptors, padding, checksums, index arrays of
+    /// sparse tensors, scales, composites.
     Verify(verify::Arguments),
     /// List the tensors of a file: name, type, shape, bytes
+    ///
+    /// One tensor a line, with a tab between its name, type, shape and bytes. A name that
+    /// holds anything odd is quoted. Other names of a tensor come last, with -> and its own
+    /// name behind them.
     Ls(ls::Arguments),
     /// Write a tensor's bytes to standard output
     Cat(cat::Arguments),

@@ -15,9 +15,6 @@ use crate::input::{Input, Inputs};
 use crate::kind::{self, HEAD, Told, told_by};
 use crate::output::Output;
 
-/// What can be converted: safetensors (one file, or shards by their index) to a Hurray file,
-/// a Hurray file to safetensors, to a plain stream or to another Hurray file, and a plain
-/// stream to a Hurray file.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// What to convert: a safetensors file, the .safetensors.index.json of a sharded model, a

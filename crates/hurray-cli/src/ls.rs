@@ -31,8 +31,6 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-/// Lines are name, type, shape and bytes, with a tab between them; names that hold
-/// anything odd are quoted. Aliases come last, with `-> NAME` behind them.
 pub(crate) fn run(arguments: &Arguments, console: &mut Console<'_>) -> Result<(), Failure> {
     let path = &arguments.input;
     // Only descriptors are looked at.
