@@ -85,15 +85,10 @@ fn s5_offsets_outside_the_file_are_refused() {
         assert_eq!(found.tensor(), Some("x"), "{found}");
     }
     // Consistent in itself, and larger than the file, or smaller.
-    for length in [0, 3, 5, 4096] {
-        let found = fault(
-            &one("U8", &[4], &[0; 4])[..]
-                .iter()
-                .copied()
-                .chain(vec![0; 4096])
-                .take(8 + header_length() + length)
-                .collect::<Vec<u8>>(),
-        );
+    for more in [-4, -1, 1, 4096] {
+        let mut file = one("U8", &[4], &[0; 4]);
+        file.resize(file.len().saturating_add_signed(more), 0);
+        let found = fault(&file);
         assert!(matches!(found, HeaderFault::DataLength { expected: 4, .. }), "{found}");
     }
     // Sums of sizes do not wrap either: each of them fits.
@@ -106,10 +101,6 @@ fn s5_offsets_outside_the_file_are_refused() {
         .collect();
     fault(&safetensors(&format!("{{{}}}", records[..8].join(",")), &[]));
     fault(&safetensors(&format!("{{{}}}", records.join(",")), &[]));
-}
-
-fn header_length() -> usize {
-    one("U8", &[4], &[0; 4]).len() - 8 - 4
 }
 
 #[test]

@@ -96,7 +96,6 @@ fn several_files_become_one() {
     let expected =
         [("mine", "other-value"), ("total_size", "shard-sizes"), ("steps", "index-json-text")];
     assert_eq!(changes.collect::<Vec<_>>(), expected);
-    // Where a tensor is refused, the shard is named.
 }
 
 #[test]
