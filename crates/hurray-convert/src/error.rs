@@ -86,7 +86,8 @@ pub enum Reason {
         /// Where it is in the file, in bytes.
         offset: u64,
     },
-    /// A name of that many bytes, which an index of a file does not hold.
+    /// A name of that many bytes, which the index, or the key of its checksums, does not
+    /// hold.
     NameLength(usize),
     /// A name that means something else in safetensors.
     ReservedName,
@@ -272,8 +273,8 @@ impl fmt::Display for Reason {
             Self::NameLength(0) => f.write_str("a tensor needs a name: give it one"),
             Self::NameLength(length) => write!(
                 f,
-                "its name takes {length} bytes, more than an index holds with all its keys \
-                 (65,535): give it a shorter one"
+                "its name takes {length} bytes, and the index and the key of its checksums have \
+                 65,535 at most: give it a shorter one, or leave checksums out"
             ),
             Self::ReservedName => {
                 f.write_str("that name is the metadata's own in safetensors: give it another one")

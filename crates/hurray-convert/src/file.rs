@@ -2,11 +2,12 @@
 
 use std::io::Write;
 
-use hurray_tensor::format::{Container, Entry};
+use hurray_tensor::format::{Container, Descriptor, Entry};
 use hurray_tensor::{File, FileTensor};
 
 use crate::error::{Error, Result};
-use crate::piece::{Meter, Through};
+use crate::piece::{Meter, Through, as_length};
+use crate::report::{Changed, Report};
 
 /// The part of a buffer that is wanted: so many bytes are skipped, so many passed on.
 #[derive(Clone, Copy, Debug)]
@@ -28,6 +29,20 @@ pub(crate) fn check_keys(file: &File) -> Result<()> {
 /// The bytes of data of these tensors, the padding between buffers included.
 pub(crate) fn data_bytes<'f>(entries: impl Iterator<Item = Entry<'f>>) -> u64 {
     entries.fold(0, |sum, entry| sum.saturating_add(entry.data_length))
+}
+
+/// Whether a descriptor of `length` bytes says more than this version of the format knows.
+/// It is written anew without that.
+pub(crate) fn is_newer(descriptor: &Descriptor, length: u64) -> bool {
+    as_length(descriptor.encode().len()) != length
+}
+
+/// Reports what is lost of a descriptor that says more than is known.
+pub(crate) fn report_newer(tensor: &FileTensor<'_>, report: &mut Report) {
+    let length = u64::from(tensor.entry().descriptor_length);
+    if is_newer(tensor.descriptor(), length) {
+        report.change(tensor.name(), Changed::NewerFields);
+    }
 }
 
 /// Writes a part of buffer `place` of a tensor. All of the buffer is read, and compared

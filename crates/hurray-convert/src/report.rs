@@ -99,6 +99,8 @@ pub enum Changed {
     SequenceLengths,
     /// Left out: the statistics of the tensor.
     Statistics,
+    /// Left out: fields of the tensor's descriptor from a later version of the format.
+    NewerFields,
     /// Left out: a plain stream has no key-values.
     NoKeyValues,
 }
@@ -118,6 +120,7 @@ impl Changed {
             Self::Checksums => "checksums",
             Self::SequenceLengths => "sequence-lengths",
             Self::Statistics => "statistics",
+            Self::NewerFields => "newer-fields",
             Self::NoKeyValues => "no-key-values",
         }
     }
@@ -142,6 +145,7 @@ impl fmt::Display for Changed {
             Self::Checksums => f.write_str("checksums compared, then left out"),
             Self::SequenceLengths => f.write_str("token counts left out"),
             Self::Statistics => f.write_str("statistics left out"),
+            Self::NewerFields => f.write_str("fields of a later version left out"),
             Self::NoKeyValues => f.write_str("left out, a stream has no key-values"),
         }
     }

@@ -5,7 +5,7 @@ use std::io::Write;
 use hurray_tensor::format::{ALIAS_KEY, CHECKSUM_KEY};
 use hurray_tensor::{File, FileWriter};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::file::{self, Window};
 use crate::piece::{Meter, as_length};
 use crate::report::{Changed, Report};
@@ -33,8 +33,9 @@ use crate::save::{ConvertOptions, Progress};
 ///
 /// # Errors
 ///
-/// [`Error::Tensor`](crate::Error::Tensor): the rules the file breaks, those of composites
-/// and checksums included, and what the system refuses.
+/// [`Error::Tensor`]: the rules the file breaks, those of composites and checksums included,
+/// and what the system refuses. [`Error::Refused`] for a name that leaves no room for the key
+/// of its checksums.
 pub fn rewrite(
     file: &File,
     out: impl Write,
@@ -43,6 +44,11 @@ pub fn rewrite(
 ) -> Result<Report> {
     file::check_keys(file)?;
     file.composites()?;
+    for name in file.names() {
+        if let Some(reason) = options.name_fault(name) {
+            return Err(Error::refused(file.path(), name, reason));
+        }
+    }
     let mut report = Report::default();
     let kept = |key: &str| !key.starts_with(CHECKSUM_KEY);
     let key_values = file.kv().iter().any(|(key, _)| kept(key));
@@ -61,9 +67,9 @@ pub fn rewrite(
     for tensor in file.in_file_order() {
         let tensor = tensor?;
         writer.tensor_from(tensor.name(), tensor.descriptor(), &mut |place, out| {
-            file::copy(file, &tensor, place, Window::ALL, out, &mut meter)
-                .map_err(crate::Error::carried)
+            file::copy(file, &tensor, place, Window::ALL, out, &mut meter).map_err(Error::carried)
         })?;
+        file::report_newer(&tensor, &mut report);
         report.copied(tensor.descriptor().data_bytes());
     }
     for (name, tensor) in file.kv().aliases() {

@@ -74,20 +74,25 @@ pub fn stream_to_hurray(
         };
         count = count.saturating_add(1);
         let descriptor = tensor.descriptor().clone();
-        composites.add(&descriptor, tensor.offset());
+        let start = tensor.offset();
+        composites.add(&descriptor, start);
         writer.tensor_from(&name, &descriptor, &mut |_, out| {
             let mut through = Through::all(out, &mut meter);
             let copied = tensor.copy_buffer(&mut through);
             copied.map(|_| ()).map_err(|error| in_stream(error.in_tensor(&name)).carried())
         })?;
         report.copied(descriptor.data_bytes());
+        let length = reader.position().saturating_sub(start);
+        if file::is_newer(&descriptor, length.saturating_sub(descriptor.data_bytes())) {
+            report.change(&name, Changed::NewerFields);
+        }
         // Descriptors are bytes of the stream too.
         meter.reach(reader.position());
     }
     if !names.is_empty() && names.len() != count {
         return Err(miscounted(count));
     }
-    composites.check().map_err(|error| in_stream(error.into()))?;
+    composites.check(&accept.limits).map_err(|error| in_stream(error.into()))?;
     writer.finish()?;
     Ok(report)
 }
@@ -142,11 +147,10 @@ impl Composites {
     }
 
     /// Checks that each is whole.
-    fn check(self) -> hurray_tensor::format::Result<()> {
-        let limits = Limits::default();
+    fn check(self, limits: &Limits) -> hurray_tensor::format::Result<()> {
         let mut rest = self.tensors.into_iter().map(Ok);
         while let Some((head, at)) = rest.next().transpose()? {
-            let _: Composite<u64> = bind(head, at, &mut rest, |at| *at, &limits)?;
+            let _: Composite<u64> = bind(head, at, &mut rest, |at| *at, limits)?;
         }
         Ok(())
     }

@@ -74,6 +74,7 @@ fn plan(file: &File, report: &mut Report) -> Result<(Vec<u8>, Vec<u32>)> {
     for tensor in file.in_file_order() {
         let tensor = tensor?;
         let entry = tensor.entry();
+        file::report_newer(&tensor, report);
         if tensor.descriptor().statistics().is_some() {
             report.change(entry.name, Changed::Statistics);
         }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::io::{self, Write};
 
 use hurray_tensor::FileWriter;
-use hurray_tensor::format::{CHECKSUM_KEY, DYNAMIC, Descriptor, KvValue};
+use hurray_tensor::format::{DYNAMIC, Descriptor, KvValue};
 
 use super::dtype::{self, Bytes};
 use super::source::{SafetensorsSource, SourceTensor};
@@ -92,10 +92,8 @@ fn descriptor(
 ) -> Result<(Descriptor, Bytes), Reason> {
     let (dtype, bytes) =
         dtype::ours(tensor.dtype).ok_or_else(|| Reason::NoHurrayType(tensor.dtype.to_string()))?;
-    let prefix = if options.checksums { CHECKSUM_KEY.len() } else { 0 };
-    let length = tensor.name.len();
-    if length == 0 || length.saturating_add(prefix) > usize::from(u16::MAX) {
-        return Err(Reason::NameLength(length));
+    if let Some(reason) = options.name_fault(&tensor.name) {
+        return Err(reason);
     }
     if tensor.shape.contains(&DYNAMIC) {
         return Err(Reason::DynamicLookalike);
