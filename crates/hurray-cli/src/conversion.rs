@@ -6,8 +6,8 @@ use std::path::Path;
 pub(crate) use hurray_convert::{ConvertOptions, Report};
 
 use hurray_convert::{
-    Error, Names, SafetensorsSource, StreamSource, hurray_to_safetensors, hurray_to_stream,
-    rewrite, safetensors_to_hurray, save, stream_to_hurray,
+    Error, Names, SafetensorsOptions, SafetensorsSource, StreamSource, hurray_to_safetensors,
+    hurray_to_stream, rewrite, safetensors_to_hurray, save, stream_to_hurray,
 };
 use hurray_tensor::File;
 use hurray_tensor::format::{Accept, FileOptions, FilePlan};
@@ -57,9 +57,10 @@ pub(crate) enum Source<'c> {
 /// Opens a safetensors model. `word` is about what the file may be instead.
 pub(crate) fn open_safetensors(
     path: &Path,
+    linked_shards: bool,
     word: Option<&'static str>,
 ) -> Result<Source<'static>, Failure> {
-    match SafetensorsSource::open(path) {
+    match SafetensorsSource::open_with(path, &SafetensorsOptions { linked_shards }) {
         Ok(source) => Ok(Source::Safetensors(Box::new(source))),
         Err(error) => Err(match (failure(&error), word) {
             (Failure::Failed { what, .. }, Some(word)) => Failure::with_hint(what, word),

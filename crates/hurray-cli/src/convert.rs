@@ -38,6 +38,10 @@ pub(crate) struct Arguments {
     /// Leave the checksums of data out of a Hurray file
     #[arg(long)]
     no_checksums: bool,
+    /// Let shards be links that lead out of the folder of their index, as in the caches of
+    /// download tools; whoever may write into the folder can lead them to any file then
+    #[arg(long)]
+    linked_shards: bool,
     /// Report as one JSON object what moved, what was transcoded and what was left out
     #[arg(long)]
     json: bool,
@@ -52,6 +56,7 @@ impl Arguments {
             alignment: None,
             sorted: false,
             no_checksums: false,
+            linked_shards: false,
             json: false,
         }
     }
@@ -97,7 +102,7 @@ pub(crate) fn run(arguments: &Arguments, console: &mut Console<'_>) -> Result<()
         settings: &console.settings,
         accept,
     };
-    let source = open(input, inputs)?;
+    let source = open(input, arguments.linked_shards, inputs)?;
     let conversion = Conversion::new(source, input, target, accept)?;
     let options = arguments.options();
     let is_piped = output.as_os_str() == "-";
@@ -116,16 +121,20 @@ pub(crate) fn run(arguments: &Arguments, console: &mut Console<'_>) -> Result<()
     }
 }
 
-fn open<'c>(path: &Path, inputs: Inputs<'c, '_>) -> Result<Source<'c>, Failure> {
+fn open<'c>(
+    path: &Path,
+    linked_shards: bool,
+    inputs: Inputs<'c, '_>,
+) -> Result<Source<'c>, Failure> {
     if kind::has_extension(path, "json") {
-        return open_safetensors(path, None);
+        return open_safetensors(path, linked_shards, None);
     }
     if path.as_os_str() != "-" {
         let head = head(path)?;
         let named_so = kind::has_extension(path, "safetensors") && told_by(&head) == Told::Other;
         if kind::is_safetensors(&head) || named_so {
             let word = kind::word(&head, path).filter(|_| !kind::is_safetensors(&head));
-            return open_safetensors(path, word);
+            return open_safetensors(path, linked_shards, word);
         }
     }
     let opened = inputs.open(path, None).map_err(|trouble| trouble.into_failure(path))?;

@@ -7,7 +7,7 @@
 mod fields;
 
 use hurray_tensor::format::{
-    Accept, Array, BufferHandle, Descriptor, Dtype, ExtensionType, Kind, KvValue, List,
+    Accept, Array, BufferHandle, Descriptor, Dtype, ExtensionType, Foreign, Kind, KvValue, List,
     Quantization, RawStatistics, Result, Shard, Silent,
 };
 use serde_json::{Map, Value as Json, json};
@@ -21,6 +21,18 @@ use serde_json::{Map, Value as Json, json};
 pub fn bytes(bytes: &[u8], accept: &Accept) -> Result<Json> {
     let descriptor = Descriptor::decode_with(bytes, accept, &mut Silent)?;
     Ok(json!({ "expected": expected(&descriptor), "derived": derived(&descriptor, bytes.len()) }))
+}
+
+/// What can be told of a descriptor that is not wholly understood: `{"foreign": {…}}`.
+pub fn foreign(foreign: &Foreign<'_>) -> Json {
+    let buffers = foreign.buffers().map(|buffers| buffers.iter().map(|b| handle(&b)).collect());
+    json!({ "foreign": {
+        "type_tag": foreign.type_tag(),
+        "layout_tag": foreign.layout_tag(),
+        "shape": numbers(&foreign.shape()),
+        "buffers": buffers.unwrap_or(Json::Null),
+        "rule": foreign.reason().rule().id(),
+    }})
 }
 
 /// The fields of the wire.

@@ -7,7 +7,7 @@ mod tree;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use hurray_tensor::format::{self, Accept};
+use hurray_tensor::format::{self, Accept, Array, DescriptorRef, Permissive};
 use hurray_tensor::{File, StreamReader};
 use serde_json::Value as Json;
 
@@ -32,7 +32,7 @@ pub(crate) struct Arguments {
     #[arg(long, conflicts_with = "json")]
     hex: bool,
     /// One JSON object: {"expected", "derived"} for a descriptor, with the keys of the test
-    /// vectors, and {"kind", "tensors", …} for files and streams
+    /// vectors ({"foreign"} where it is not wholly understood), and {"kind", "tensors", …} for files and streams
     #[arg(long)]
     json: bool,
 }
@@ -78,14 +78,46 @@ fn descriptor(
     accept: &Accept,
 ) -> Result<(), Failure> {
     let path = &arguments.input;
+    let listing = match Listing::of_descriptor(bytes, accept) {
+        Ok(listing) => listing,
+        Err(error) => {
+            foreign(arguments, out, bytes, accept)?;
+            return Err(Failure::broken(path, &error));
+        }
+    };
     let broken = |error: format::Error| Failure::broken(path, &error);
     if arguments.json {
         return write_json(out, &describe::bytes(bytes, accept).map_err(broken)?);
     }
-    let listing = Listing::of_descriptor(bytes, accept).map_err(broken)?;
     let (ink, size) = (out.ink(), words::bytes(u64::try_from(bytes.len()).unwrap_or(u64::MAX)));
     writeln!(out, "{}: one descriptor, {size}", ink.bold(shown(path)))?;
     tree::tensors(out, &listing)?;
+    Ok(())
+}
+
+/// Shows what can be told of a descriptor whose type, layout or scheme is not known, where
+/// it is that which keeps it from being read.
+fn foreign(
+    arguments: &Arguments,
+    out: Out<'_, '_>,
+    bytes: &[u8],
+    accept: &Accept,
+) -> Result<(), Failure> {
+    let Ok(Permissive::Foreign(foreign)) = DescriptorRef::read_permissive(bytes, accept) else {
+        return Ok(());
+    };
+    if arguments.json {
+        return write_json(out, &describe::foreign(&foreign));
+    }
+    let (ink, path) = (out.ink(), shown(&arguments.input));
+    writeln!(out, "{}: one descriptor, not wholly understood", ink.bold(path))?;
+    writeln!(out, "  type    0x{:02X}", foreign.type_tag())?;
+    writeln!(out, "  layout  0x{:02X}", foreign.layout_tag())?;
+    writeln!(out, "  shape   {}", words::shape(foreign.shape().iter()))?;
+    match foreign.data_bytes() {
+        Some(size) => writeln!(out, "  data    {}", words::bytes(size))?,
+        None => writeln!(out, "  data    hidden behind the unknown layout")?,
+    }
     Ok(())
 }
 

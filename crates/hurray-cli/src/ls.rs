@@ -106,7 +106,8 @@ impl Lines<'_, '_> {
             writeln!(self.out, "{}", serde_json::Value::Object(line))?;
             return Ok(());
         }
-        let (dtype, shape, bytes) = (d.dtype(), words::shape(d), d.data_bytes());
+        let (dtype, shape, bytes) =
+            (d.dtype(), words::shape(d.shape().iter().copied()), d.data_bytes());
         write!(self.out, "{}\t{dtype}\t{shape}\t{bytes}", Escaped::new(name))?;
         match alias_of {
             Some(target) => writeln!(self.out, "\t-> {}", Escaped::new(target))?,

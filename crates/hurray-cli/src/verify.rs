@@ -124,7 +124,7 @@ fn judge(path: &Path, kind: Option<Kind>, console: &mut Console<'_>) -> Verdict 
                 Ok(descriptor) => Verdict::Intact(format!(
                     "descriptor, {} {}",
                     descriptor.dtype(),
-                    crate::words::shape(&descriptor)
+                    crate::words::shape(descriptor.shape().iter().copied())
                 )),
                 Err(error) => Verdict::of(&error.into(), None, None),
             }

@@ -8,8 +8,8 @@ use hurray_tensor::format::{
 };
 
 /// A shape, `?` for a dimension that is not known yet.
-pub(crate) fn shape(d: &Descriptor) -> String {
-    list(d.shape().iter().map(|size| match *size {
+pub(crate) fn shape(sizes: impl IntoIterator<Item = u64>) -> String {
+    list(sizes.into_iter().map(|size| match size {
         DYNAMIC => "?".into(),
         size => size.to_string(),
     }))

@@ -181,7 +181,7 @@ fn cells(tensor: &Seen) -> [String; 5] {
         Some(d) => [
             name,
             d.dtype().to_string(),
-            words::shape(d),
+            words::shape(d.shape().iter().copied()),
             words::bytes(d.data_bytes()),
             words::layout(d.layout()),
         ],

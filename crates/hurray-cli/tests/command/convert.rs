@@ -99,6 +99,25 @@ fn shards_are_taken_by_their_index() {
     assert_eq!(hurray(arguments!["cat", file, "b"]).code(0).bytes, [2]);
 }
 
+#[cfg(unix)]
+#[test]
+fn s20_a_shard_that_is_a_link_out_of_the_folder_is_taken_only_by_request() {
+    let (folder, elsewhere) = (folder(), folder());
+    let header = br#"{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}"#;
+    let length = u64::try_from(header.len()).unwrap().to_le_bytes();
+    let blob = elsewhere.path().join("blob");
+    std::fs::write(&blob, [&length[..], header, &[7]].concat()).unwrap();
+    std::os::unix::fs::symlink(&blob, folder.path().join("a.safetensors")).unwrap();
+    let index = folder.path().join("model.safetensors.index.json");
+    std::fs::write(&index, r#"{"weight_map":{"a":"a.safetensors"}}"#).unwrap();
+    let file = folder.path().join("x.hrry");
+    let answer = hurray(arguments!["convert", index, file]).code(1);
+    assert!(answer.errors.contains("a.safetensors"), "{}", answer.errors);
+    assert!(!file.exists());
+    hurray(arguments!["convert", "--linked-shards", index, file]).code(0);
+    assert_eq!(hurray(arguments!["cat", file, "a"]).code(0).bytes, [7]);
+}
+
 #[test]
 fn what_has_no_equal_is_refused_by_name_and_leaves_nothing() {
     let folder = folder();

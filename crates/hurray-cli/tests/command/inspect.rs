@@ -224,8 +224,12 @@ fn a_stream_that_ends_too_early_is_shown_up_to_there() {
 }
 
 #[test]
-fn an_unknown_layout_is_refused_by_its_rule() {
+fn what_is_known_of_an_unknown_layout_is_shown_and_its_rule_named() {
     let bytes = unknown_layout().unwrap();
+    let seen = hurray_fed(&bytes, arguments!["inspect", "--json", "-"]).code(1).json();
+    assert_eq!(seen["foreign"]["rule"], "layout.unknown-tag");
+    assert_eq!(seen["foreign"]["buffers"], serde_json::Value::Null);
     let seen = hurray_fed(&bytes, arguments!["inspect", "-"]).code(1);
+    assert!(seen.text().contains("not wholly understood"), "{}", seen.text());
     assert!(seen.errors.contains("[layout.unknown-tag]"), "{}", seen.errors);
 }
