@@ -10,7 +10,7 @@ use core::ops::Range;
 use super::FILE_HEADER_LEN;
 use super::header::FileHeader;
 use super::kv::text;
-use super::names::{Names, name_at};
+use super::names::{Names, NewNames, name_at};
 use crate::error::{Error, Expected, Result, Value};
 use crate::rules::Rule;
 use crate::wire::{Block, Reader, Silent, Trace, as_index, as_offset};
@@ -42,11 +42,6 @@ impl Entry<'_> {
     /// Where the buffers lie, the padding between them included.
     pub fn data(&self) -> Range<u64> {
         self.data_offset..self.data_offset.saturating_add(self.data_length)
-    }
-
-    /// Where the tensor ends: with its buffers, or its descriptor where it has no bytes.
-    fn end(&self) -> u64 {
-        if self.data_length == 0 { self.descriptor().end } else { self.data().end }
     }
 }
 
@@ -87,39 +82,45 @@ impl Index {
         }
         let count = u32::try_from(count).unwrap_or(u32::MAX);
         let mut entries = Vec::with_capacity(as_index(u64::from(count)));
-        let mut names = Names::with_capacity(as_index(u64::from(count)));
-        let mut extents = Extents::new(header);
+        let mut names = NewNames::with_capacity(as_index(u64::from(count)));
+        let mut order = Order::new(header);
         let mut before: &[u8] = &[];
         for number in 0..count {
             let start = r.position();
-            let entry = Entry { number, ..read(&mut r)? };
+            let raw = read(&mut r)?;
             let at = r.position().saturating_sub(as_offset(FIXED));
-            check(&entry, at, header, &region)?;
-            let name = entry.name.as_bytes();
-            entries.push(as_index(start));
-            if names.insert(name, number, |n| name_at(&bytes, &entries, n)).is_err() {
-                let found = Value::first_of(name);
-                let rule = Rule::FileIndexNameDuplicate;
-                return Err(Error::new(rule, "name", start, found, Expected::Unsaid));
+            check(&raw, at, header, &region)?;
+            // Almost every name is ASCII, which is seen sooner.
+            if !raw.name.is_ascii() {
+                text(raw.name, Rule::FileIndexNameNotUtf8, "name", start.saturating_add(2))?;
             }
-            if header.is_sorted && name <= before && number > 0 {
-                let found = Value::first_of(name);
+            if header.is_sorted && raw.name <= before && number > 0 {
+                let rule = match raw.name == before {
+                    true => Rule::FileIndexNameDuplicate,
+                    false => Rule::FileIndexNotSorted,
+                };
+                let found = Value::first_of(raw.name);
                 let expected = Expected::OneOf("names in byte order");
-                let rule = Rule::FileIndexNotSorted;
                 return Err(Error::new(rule, "name", start, found, expected));
             }
-            before = name;
-            extents.add(&entry);
+            before = raw.name;
+            entries.push(as_index(start));
+            names.push(raw.name);
+            order.add(&raw);
         }
         if r.left() != 0 {
             let found = Value::Unsigned(as_offset(r.left()));
             let rule = Rule::FileIndexTrailingBytes;
             return Err(Error::new(rule, "index", r.position(), found, Expected::Exactly(0)));
         }
-        let by_offset = extents.order(|number| {
-            let start = entries.get(as_index(u64::from(number))).copied().unwrap_or(0);
-            as_offset(start)
+        let start_of =
+            |number| as_offset(entries.get(as_index(u64::from(number))).copied().unwrap_or(0));
+        let names = names.build(|n| name_at(&bytes, &entries, n)).map_err(|number| {
+            let found = Value::first_of(name_at(&bytes, &entries, number));
+            let rule = Rule::FileIndexNameDuplicate;
+            Error::new(rule, "name", start_of(number), found, Expected::Unsaid)
         })?;
+        let by_offset = order.check(&bytes, &entries, start_of)?;
         Ok(Self { bytes, entries, names, by_offset })
     }
 
@@ -131,10 +132,15 @@ impl Index {
 
     /// Entry `number`, in the order of the index.
     pub fn entry(&self, number: u32) -> Option<Entry<'_>> {
-        let start = *self.entries.get(as_index(u64::from(number)))?;
-        let mut silent = Silent;
-        let mut r = Reader::new(self.bytes.get(start..)?, Rule::FileIndexTruncated, &mut silent);
-        Some(Entry { number, ..read(&mut r).ok()? })
+        let raw = raw_at(&self.bytes, *self.entries.get(as_index(u64::from(number)))?)?;
+        Some(Entry {
+            number,
+            name: core::str::from_utf8(raw.name).ok()?,
+            descriptor_offset: raw.descriptor_offset,
+            descriptor_length: raw.descriptor_length,
+            data_offset: raw.data_offset,
+            data_length: raw.data_length,
+        })
     }
 
     /// The tensors, in the order of the index.
@@ -198,9 +204,35 @@ const EMPTY: Entry<'static> = Entry {
     data_length: 0,
 };
 
+/// An entry as it stands in the index; its name may not be text.
+struct Raw<'a> {
+    name: &'a [u8],
+    descriptor_offset: u64,
+    descriptor_length: u32,
+    data_offset: u64,
+    data_length: u64,
+}
+
+impl Raw<'_> {
+    /// Where the tensor ends: with its buffers, or its descriptor where it has no bytes.
+    fn end(&self) -> u64 {
+        match self.data_length {
+            0 => self.descriptor_offset.saturating_add(u64::from(self.descriptor_length)),
+            length => self.data_offset.saturating_add(length),
+        }
+    }
+}
+
+/// The entry that starts there. Every entry was read once already.
+fn raw_at(bytes: &[u8], start: usize) -> Option<Raw<'_>> {
+    let mut silent = Silent;
+    let mut r = Reader::new(bytes.get(start..)?, Rule::FileIndexTruncated, &mut silent);
+    read(&mut r).ok()
+}
+
 /// One entry, by the rules that concern it alone.
 #[inline(always)]
-fn read<'a, T: Trace>(r: &mut Reader<'a, '_, T>) -> Result<Entry<'a>> {
+fn read<'a, T: Trace>(r: &mut Reader<'a, '_, T>) -> Result<Raw<'a>> {
     let block: Block<'_, 2> = r.block("index")?;
     let length = r.u16(&block, 0, "name_length");
     if length == 0 {
@@ -208,9 +240,7 @@ fn read<'a, T: Trace>(r: &mut Reader<'a, '_, T>) -> Result<Entry<'a>> {
         let expected = Expected::AtLeast(1);
         return Err(block.refuse(rule, 0, "name_length", Value::Unsigned(0), expected));
     }
-    let at = r.position();
     let name = r.opaque("index", "name", u64::from(length))?;
-    let name = text(name, Rule::FileIndexNameNotUtf8, "name", at)?;
     let block = r.block::<FIXED>("index")?;
     let descriptor_offset = r.u64(&block, 0, "descriptor_offset");
     let descriptor_length = r.u32(&block, 8, "descriptor_length");
@@ -222,13 +252,13 @@ fn read<'a, T: Trace>(r: &mut Reader<'a, '_, T>) -> Result<Entry<'a>> {
         let rule = Rule::FileIndexEntryFlags;
         return Err(block.refuse(rule, 28, "flags", found, Expected::Exactly(0)));
     }
-    Ok(Entry { number: 0, name, descriptor_offset, descriptor_length, data_offset, data_length })
+    Ok(Raw { name, descriptor_offset, descriptor_length, data_offset, data_length })
 }
 
 /// What an entry declares, against the file. Where there is no data, `data_offset` says
 /// nothing (a composite head may put anything there).
 #[inline(always)]
-fn check(entry: &Entry<'_>, at: u64, header: &FileHeader, region: &Range<u64>) -> Result<()> {
+fn check(entry: &Raw<'_>, at: u64, header: &FileHeader, region: &Range<u64>) -> Result<()> {
     let refuse = |rule, field: u64, name, found, expected| {
         Err(Error::new(rule, name, at.saturating_add(field), Value::Unsigned(found), expected))
     };
@@ -277,63 +307,64 @@ fn check(entry: &Entry<'_>, at: u64, header: &FileHeader, region: &Range<u64>) -
 }
 
 /// Where tensors lie, to see that none overlap. While they come in the order of the file,
-/// which is how they are written, nothing is kept.
-struct Extents {
+/// which is how they are written, only the last is remembered.
+struct Order {
     first_descriptor: u64,
     first: Option<u64>,
     end: u64,
     ascending: bool,
-    /// Start, end and entry number.
-    places: Vec<(u64, u64, u32)>,
-    overlap: Option<(u32, u64)>,
 }
 
-impl Extents {
+impl Order {
     fn new(header: &FileHeader) -> Self {
-        Self {
-            first_descriptor: header.first_descriptor,
-            first: None,
-            end: 0,
-            ascending: true,
-            places: Vec::new(),
-            overlap: None,
-        }
+        let first_descriptor = header.first_descriptor;
+        Self { first_descriptor, first: None, end: 0, ascending: true }
     }
 
     #[inline(always)]
-    fn add(&mut self, entry: &Entry<'_>) {
-        let (start, end) = (entry.descriptor_offset, entry.end());
+    fn add(&mut self, entry: &Raw<'_>) {
+        let start = entry.descriptor_offset;
         self.ascending &= start >= self.end;
-        self.end = end;
+        self.end = entry.end();
         self.first = Some(self.first.map_or(start, |first| first.min(start)));
-        self.places.push((start, end, entry.number));
     }
 
-    /// The entries by offset, unless that is the order they came in.
-    fn order(mut self, entry_at: impl Fn(u32) -> u64) -> Result<Option<Vec<u32>>> {
-        if !self.ascending {
-            self.places.sort_unstable();
-            let mut covered = 0;
-            for (start, end, number) in &self.places {
-                if *start < covered && self.overlap.is_none() {
-                    self.overlap = Some((*number, *start));
-                }
-                covered = covered.max(*end);
-            }
-        }
-        if let Some((number, start)) = self.overlap {
-            let rule = Rule::FileIndexTensorsOverlap;
-            let found = Value::Unsigned(start);
-            let at = entry_at(number);
-            return Err(Error::new(rule, "descriptor_offset", at, found, Expected::Unsaid));
-        }
+    /// The entry numbers by offset, unless that is the order they came in.
+    fn check(
+        &self,
+        bytes: &[u8],
+        entries: &[usize],
+        start_of: impl Fn(u32) -> u64,
+    ) -> Result<Option<Vec<u32>>> {
+        let order = match self.ascending {
+            true => None,
+            false => Some(by_offset(bytes, entries, start_of)?),
+        };
         if let Some(first) = self.first.filter(|first| *first != self.first_descriptor) {
             let rule = Rule::FileHeaderFirstDescriptorMismatch;
             let found = Value::Unsigned(self.first_descriptor);
             let expected = Expected::Exactly(first);
             return Err(Error::new(rule, "first_descriptor_offset", 20, found, expected));
         }
-        let numbers = |places: Vec<(u64, u64, u32)>| places.into_iter().map(|p| p.2).collect();
-        Ok((!self.ascending).then(|| numbers(self.places)))
+        Ok(order)
     }
+}
+
+fn by_offset(bytes: &[u8], entries: &[usize], start_of: impl Fn(u32) -> u64) -> Result<Vec<u32>> {
+    let mut places: Vec<(u64, u64, u32)> = Vec::with_capacity(entries.len());
+    places.extend((0..).zip(entries).filter_map(|(number, start)| {
+        raw_at(bytes, *start).map(|raw| (raw.descriptor_offset, raw.end(), number))
+    }));
+    places.sort_unstable();
+    let mut covered = 0;
+    for (start, end, number) in &places {
+        if *start < covered {
+            let rule = Rule::FileIndexTensorsOverlap;
+            let found = Value::Unsigned(*start);
+            let at = start_of(*number);
+            return Err(Error::new(rule, "descriptor_offset", at, found, Expected::Unsaid));
+        }
+        covered = *end;
+    }
+    Ok(places.into_iter().map(|(_, _, number)| number).collect())
 }

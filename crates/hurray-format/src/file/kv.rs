@@ -7,7 +7,7 @@
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
 
-use super::names::{Names, name_at};
+use super::names::{Names, NewNames, name_at};
 use crate::error::{Error, Expected, Result, Value};
 use crate::rules::Rule;
 use crate::wire::{Block, Reader, Silent, Trace, as_index, as_offset};
@@ -253,17 +253,10 @@ impl Kv {
         }
         let count = as_index(u64::from(count));
         let mut entries = Vec::with_capacity(count);
-        let mut names = Names::with_capacity(count);
-        for number in 0..u32::try_from(count).unwrap_or(u32::MAX) {
-            let start = r.position();
-            let key = key(&mut r)?;
-            entries.push(as_index(start));
-            let same = names.insert(key.as_bytes(), number, |n| name_at(&bytes, &entries, n));
-            if same.is_err() {
-                let rule = Rule::FileKvKeyDuplicate;
-                let found = Value::first_of(key.as_bytes());
-                return Err(Error::new(rule, "key", start, found, Expected::Unsaid));
-            }
+        let mut names = NewNames::with_capacity(count);
+        for _ in 0..count {
+            entries.push(as_index(r.position()));
+            names.push(key(&mut r)?);
             any_value(&mut r)?;
         }
         if r.left() != 0 {
@@ -271,6 +264,12 @@ impl Kv {
             let rule = Rule::FileKvTrailingBytes;
             return Err(Error::new(rule, "kv", r.position(), found, Expected::Exactly(0)));
         }
+        let names = names.build(|n| name_at(&bytes, &entries, n)).map_err(|number| {
+            let rule = Rule::FileKvKeyDuplicate;
+            let start = entries.get(as_index(u64::from(number))).copied().unwrap_or(0);
+            let found = Value::first_of(name_at(&bytes, &entries, number));
+            Error::new(rule, "key", as_offset(start), found, Expected::Unsaid)
+        })?;
         Ok(Self { bytes, entries, names })
     }
 
@@ -346,12 +345,14 @@ impl Kv {
         let bytes = self.bytes.get(start..)?;
         let mut silent = Silent;
         let mut r = Reader::new(bytes, Rule::FileKvTruncated, &mut silent);
-        let key = key(&mut r).ok()?;
+        let key = core::str::from_utf8(key(&mut r).ok()?).ok()?;
         Some((key, any_value(&mut r).ok()?))
     }
 }
 
-fn key<'a, T: Trace>(r: &mut Reader<'a, '_, T>) -> Result<&'a str> {
+/// The bytes of a key, which are UTF-8.
+#[inline(always)]
+fn key<'a, T: Trace>(r: &mut Reader<'a, '_, T>) -> Result<&'a [u8]> {
     let block = r.block::<2>("kv")?;
     let length = r.u16(&block, 0, "key_length");
     if length == 0 {
@@ -361,7 +362,11 @@ fn key<'a, T: Trace>(r: &mut Reader<'a, '_, T>) -> Result<&'a str> {
     }
     let at = r.position();
     let bytes = r.opaque("kv", "key", u64::from(length))?;
-    text(bytes, Rule::FileKvKeyNotUtf8, "key", at)
+    // Almost every key is ASCII, which is seen sooner.
+    if !bytes.is_ascii() {
+        text(bytes, Rule::FileKvKeyNotUtf8, "key", at)?;
+    }
+    Ok(bytes)
 }
 
 pub(super) fn text<'a>(

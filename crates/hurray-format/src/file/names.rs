@@ -1,5 +1,6 @@
 //! Names found by hash: which entry has a name, and whether two have the same.
 
+use alloc::vec::Vec;
 use core::hash::BuildHasher;
 
 use foldhash::fast::RandomState;
@@ -15,11 +16,6 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// A table with room for `count` names that the input was seen to have.
-    pub(super) fn with_capacity(count: usize) -> Self {
-        Self { table: HashTable::with_capacity(count), hasher: RandomState::default() }
-    }
-
     /// Adds `entry` under `name`, unless an entry before it has that name.
     pub(super) fn insert<'n>(
         &mut self,
@@ -43,6 +39,41 @@ impl Names {
     pub(super) fn find<'n>(&self, name: &[u8], name_of: impl Fn(u32) -> &'n [u8]) -> Option<u32> {
         let hash = self.hasher.hash_one(name);
         self.table.find(hash, |entry| name_of(*entry) == name).copied()
+    }
+}
+
+/// Names on their way into a table. Putting them there is a pass of its own: the places are
+/// far apart in memory, and only in a short loop does the processor look at many at once.
+pub(super) struct NewNames {
+    hashes: Vec<u64>,
+    hasher: RandomState,
+}
+
+impl NewNames {
+    /// Room for `count` names that the input was seen to have.
+    pub(super) fn with_capacity(count: usize) -> Self {
+        Self { hashes: Vec::with_capacity(count), hasher: RandomState::default() }
+    }
+
+    /// Adds the name of the next entry.
+    #[inline(always)]
+    pub(super) fn push(&mut self, name: &[u8]) {
+        self.hashes.push(self.hasher.hash_one(name));
+    }
+
+    /// The table, or an entry whose name an entry before it has.
+    pub(super) fn build<'n>(self, name_of: impl Fn(u32) -> &'n [u8]) -> Result<Names, u32> {
+        let Self { hashes, hasher } = self;
+        let mut table = HashTable::with_capacity(hashes.len());
+        let hash_of = |n: &u32| hashes.get(as_index(u64::from(*n))).copied().unwrap_or_default();
+        for (number, &hash) in (0_u32..).zip(&hashes) {
+            let same = |n: &u32| hash_of(n) == hash && name_of(*n) == name_of(number);
+            match table.entry(hash, same, hash_of) {
+                hashbrown::hash_table::Entry::Occupied(_) => return Err(number),
+                hashbrown::hash_table::Entry::Vacant(place) => place.insert(number),
+            };
+        }
+        Ok(Names { table, hasher })
     }
 }
 
