@@ -8,7 +8,8 @@ mod tensor;
 mod writer;
 
 pub use atomic::{AtomicFile, save};
-pub use open::{Access, File, OpenOptions};
+pub use open::{File, OpenOptions};
+pub use source::Access;
 pub use tensor::FileTensor;
 pub use writer::{FileWriter, WriteOptions};
 pub(crate) use writer::{need_buffers, write_failed};

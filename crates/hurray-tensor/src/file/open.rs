@@ -14,7 +14,7 @@ use hurray_format::{
 };
 use hurray_kernels::checksum::crc32c;
 
-use super::source::Source;
+use super::source::{Access, Source};
 use super::tensor::FileTensor;
 use crate::error::{Error, Result};
 
@@ -23,18 +23,6 @@ use crate::error::{Error, Result};
 pub struct OpenOptions {
     /// Private tags that were agreed, and limits.
     pub accept: Accept,
-}
-
-/// How an open file is read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Access {
-    /// Mapped: a tensor's bytes are slices of the file.
-    Mapped,
-    /// Read at an offset: a tensor's bytes are copied out.
-    Read {
-        /// Why the system would not map the file, where it was asked to.
-        refused: Option<String>,
-    },
 }
 
 /// An open file. Tensors are found by name in constant time; nothing of a tensor is read
@@ -80,9 +68,9 @@ impl File {
     /// As [`open`](Self::open).
     pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
         let path = path.as_ref();
-        let (file, size) = open_file(path)?;
-        let access = Access::Read { refused: None };
-        Self::start(path, Source::Read(file), access, size, options)
+        let opened = fs::File::open(path);
+        let file = opened.map_err(|error| Error::io("open", error).in_file(path))?;
+        Self::from_open(file, path, options)
     }
 
     /// Opens a file that is open already, such as one without a name. Errors call it
@@ -96,9 +84,14 @@ impl File {
         name: impl AsRef<Path>,
         options: &OpenOptions,
     ) -> Result<Self> {
-        let name = name.as_ref();
-        let size = size_of(&file).map_err(|error| Error::io("open", error).in_file(name))?;
-        Self::start(name, Source::Read(file), Access::Read { refused: None }, size, options)
+        let path = name.as_ref().to_owned();
+        let source = Source::Read(file);
+        let container = match open_container(&source, &options.accept) {
+            Ok(container) => container,
+            Err(error) => return Err(error.in_file(&path)),
+        };
+        let access = Access::Read { refused: None };
+        Ok(Self { path, source, access, accept: options.accept, container })
     }
 
     /// Maps a file. Where the system refuses to map it, it is read instead, and
@@ -129,27 +122,11 @@ impl File {
     ///
     /// As [`open`](Self::open).
     pub unsafe fn map_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
-        let path = path.as_ref();
-        let (file, size) = open_file(path)?;
+        // The index is copied in any case; to read it is cheaper than to map it first.
+        let file = Self::open_with(path, options)?;
         // SAFETY: the caller promises that the file does not change while it is mapped.
-        let (source, access) = match unsafe { Source::map(&file) } {
-            Ok(source) => (source, Access::Mapped),
-            Err(error) => (Source::Read(file), Access::Read { refused: Some(error.to_string()) }),
-        };
-        Self::start(path, source, access, size, options)
-    }
-
-    fn start(
-        path: &Path,
-        source: Source,
-        access: Access,
-        size: u64,
-        options: &OpenOptions,
-    ) -> Result<Self> {
-        let container =
-            open_container(&source, size, &options.accept).map_err(|error| error.in_file(path))?;
-        let (path, accept) = (path.to_owned(), options.accept);
-        Ok(Self { path, source, access, accept, container })
+        let (source, access) = unsafe { file.source.map() };
+        Ok(Self { source, access, ..file })
     }
 
     /// How the file is read.
@@ -263,23 +240,8 @@ impl File {
     }
 }
 
-fn open_file(path: &Path) -> Result<(fs::File, u64)> {
-    let failed = |doing| move |error| Error::io(doing, error).in_file(path);
-    let file = fs::File::open(path).map_err(failed("open"))?;
-    let size = size_of(&file).map_err(failed("open"))?;
-    Ok((file, size))
-}
-
-fn size_of(file: &fs::File) -> io::Result<u64> {
-    let metadata = file.metadata()?;
-    if !metadata.is_file() {
-        let text = "not a regular file; a pipe can be read as a plain stream, or copied to a file";
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
-    }
-    Ok(metadata.len())
-}
-
-fn open_container(source: &Source, size: u64, accept: &Accept) -> Result<Container> {
+fn open_container(source: &Source, accept: &Accept) -> Result<Container> {
+    let size = source.size().map_err(|error| Error::io("open", error))?;
     let read = |range: Range<u64>| {
         let mut bytes = Vec::new();
         source.append(&range, &mut bytes).map_err(|error| Error::io("read", error))?;

@@ -13,6 +13,18 @@ use crate::bytes::AlignedBytes;
 /// How much is read at once where a buffer goes through in pieces.
 const PIECE: u64 = 4 << 20;
 
+/// How an open file is read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Mapped: a tensor's bytes are slices of the file.
+    Mapped,
+    /// Read at an offset: a tensor's bytes are copied out.
+    Read {
+        /// Why the system would not map the file, where it was asked to.
+        refused: Option<String>,
+    },
+}
+
 #[derive(Debug)]
 pub(super) enum Source {
     Mapped(Mmap),
@@ -23,17 +35,35 @@ pub(super) enum Source {
 type Each<'e, E> = dyn FnMut(u64, &[u8]) -> Result<(), E> + 'e;
 
 impl Source {
-    /// Maps the file, or says why the system would not.
+    /// The file's length in bytes.
+    pub(super) fn size(&self) -> io::Result<u64> {
+        let metadata = match self {
+            Self::Mapped(map) => return Ok(u64::try_from(map.len()).unwrap_or(u64::MAX)),
+            Self::Read(file) => file.metadata()?,
+        };
+        if metadata.is_file() {
+            return Ok(metadata.len());
+        }
+        let text = "not a regular file; a pipe can be read as a plain stream, or copied to a file";
+        Err(io::Error::new(io::ErrorKind::InvalidInput, text))
+    }
+
+    /// Maps a file that is read so far. Where the system will not, it goes on being read.
     ///
     /// # Safety
     ///
     /// The file must not change for as long as the mapping lives: its bytes are given out
     /// as shared slices.
-    pub(super) unsafe fn map(file: &fs::File) -> io::Result<Self> {
+    pub(super) unsafe fn map(self) -> (Self, Access) {
+        let Self::Read(file) = self else {
+            return (self, Access::Mapped);
+        };
         // SAFETY: the caller promises that nobody changes the file while it is mapped,
         // which is all that `Mmap::map` asks for.
-        let map = unsafe { Mmap::map(file) }?;
-        Ok(Self::Mapped(map))
+        match unsafe { Mmap::map(&file) } {
+            Ok(map) => (Self::Mapped(map), Access::Mapped),
+            Err(error) => (Self::Read(file), Access::Read { refused: Some(error.to_string()) }),
+        }
     }
 
     /// The bytes of `range`, where they are mapped.
