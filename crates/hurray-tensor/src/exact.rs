@@ -12,17 +12,25 @@ pub(crate) struct Exact<'w> {
     out: &'w mut dyn Write,
     length: u64,
     left: u64,
+    /// How many bytes there would have been, where there were more.
+    above: Option<u64>,
     /// The CRC-32C of what went through, where it is wanted.
     checksum: Option<u32>,
 }
 
 impl<'w> Exact<'w> {
     pub(crate) fn new(out: &'w mut dyn Write, length: u64, checksum: bool) -> Self {
-        Self { out, length, left: length, checksum: checksum.then_some(0) }
+        Self { out, length, left: length, above: None, checksum: checksum.then_some(0) }
     }
 
-    /// The checksum, once every byte went through.
-    pub(crate) fn finish(self) -> Result<Option<u32>> {
+    /// The checksum, once every byte went through and no more; `filled` is what the one who
+    /// wrote them said.
+    pub(crate) fn finish(self, filled: io::Result<()>) -> Result<Option<u32>> {
+        // Said also where the one who wrote too much went on as if nothing had been.
+        if let Some(found) = self.above {
+            return Err(wrong_length(found, self.length));
+        }
+        filled.map_err(|error| Error::io("write", error))?;
         match self.left {
             0 => Ok(self.checksum),
             left => Err(wrong_length(self.length.saturating_sub(left), self.length)),
@@ -42,6 +50,7 @@ impl Write for Exact<'_> {
         let length = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
         if length > self.left {
             let found = self.length.saturating_sub(self.left).saturating_add(length);
+            self.above = Some(found);
             let error = wrong_length(found, self.length);
             return Err(io::Error::new(io::ErrorKind::InvalidInput, error.to_string()));
         }

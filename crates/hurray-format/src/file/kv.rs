@@ -280,18 +280,9 @@ impl Kv {
     /// `file.kv.key-empty`, `.key-too-long`, `.key-duplicate`, `.value-too-long`; nothing
     /// is added then.
     pub fn push(&mut self, key: &str, value: &KvValue<'_>) -> Result<()> {
-        let refuse = |rule, found| Err(Error::new(rule, "key", 0, found, Expected::Unsaid));
-        if key.is_empty() {
-            return refuse(Rule::FileKvKeyEmpty, Value::Unsigned(0));
-        }
-        let Ok(length) = u16::try_from(key.len()) else {
-            return refuse(Rule::FileKvKeyTooLong, Value::Unsigned(as_offset(key.len())));
-        };
-        if self.get(key).is_some() {
-            return refuse(Rule::FileKvKeyDuplicate, Value::first_of(key.as_bytes()));
-        }
+        let length = self.check_new(key)?;
         let Ok(number) = u32::try_from(self.entries.len()) else {
-            return refuse(Rule::FileKvValueTooLong, Value::Unsigned(as_offset(self.len())));
+            return Err(too_long(Rule::FileKvValueTooLong, "kv_count", self.len(), u32::MAX));
         };
         let start = self.bytes.len();
         self.bytes.extend_from_slice(&length.to_le_bytes());
@@ -312,6 +303,21 @@ impl Kv {
             *count = number.saturating_add(1).to_le_bytes();
         }
         Ok(())
+    }
+
+    /// Whether `key` may be added, and its length.
+    pub(super) fn check_new(&self, key: &str) -> Result<u16> {
+        let refuse = |rule, found| Err(Error::new(rule, "key", 0, found, Expected::Unsaid));
+        if key.is_empty() {
+            return refuse(Rule::FileKvKeyEmpty, Value::Unsigned(0));
+        }
+        let Ok(length) = u16::try_from(key.len()) else {
+            return refuse(Rule::FileKvKeyTooLong, Value::Unsigned(as_offset(key.len())));
+        };
+        if self.get(key).is_some() {
+            return refuse(Rule::FileKvKeyDuplicate, Value::first_of(key.as_bytes()));
+        }
+        Ok(length)
     }
 
     /// The value of a key.

@@ -118,20 +118,11 @@ impl FilePlan {
     /// # Errors
     ///
     /// `file.index.name-empty`, `.name-too-long`, `.name-duplicate`, and
-    /// `.data-overflow` where the file would pass 64 bits. Nothing is planned then.
+    /// `.data-overflow` where the file would pass 64 bits; `file.tensor.alias-key` where
+    /// the name is an alias already. Nothing is planned then.
     pub fn tensor(&mut self, name: &str, descriptor: &Descriptor) -> Result<TensorPlan> {
-        let refuse = |rule, found| Err(Error::new(rule, "name", 0, found, Expected::Unsaid));
-        if name.is_empty() {
-            return refuse(Rule::FileIndexNameEmpty, Value::Unsigned(0));
-        }
-        let Ok(name_length) = u16::try_from(name.len()) else {
-            return refuse(Rule::FileIndexNameTooLong, Value::Unsigned(as_offset(name.len())));
-        };
+        let name_length = self.new_name(name)?;
         let number = u32::try_from(self.entries.len()).unwrap_or(u32::MAX);
-        let taken = |n| name_at(&self.index, &self.entries, n);
-        if self.names.find(name.as_bytes(), taken).is_some() {
-            return refuse(Rule::FileIndexNameDuplicate, Value::first_of(name.as_bytes()));
-        }
         let bytes = descriptor.encode();
         let Some(places) = self.places(descriptor, as_offset(bytes.len())) else {
             let rule = Rule::FileIndexDataOverflow;
@@ -156,6 +147,39 @@ impl FilePlan {
         let padding = places.descriptor.saturating_sub(self.at);
         self.at = places.end;
         Ok(TensorPlan { padding, descriptor: bytes, buffers: places.buffers })
+    }
+
+    /// Whether a tensor of that name can be added, and then its
+    /// [`checksums`](Self::checksums), to ask before its bytes are written.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`tensor`](Self::tensor) that concern the name; `file.kv.key-too-long`,
+    /// `.key-duplicate`, `file.header.writer-kv-undeclared`.
+    pub fn check_name_with_checksums(&self, name: &str) -> Result<()> {
+        self.new_name(name)?;
+        let key = alloc::format!("{CHECKSUM_KEY}{name}");
+        self.need_key_values(&key)?;
+        self.kv.check_new(&key).map(drop)
+    }
+
+    /// The length of a name that may be added.
+    fn new_name(&self, name: &str) -> Result<u16> {
+        let refuse = |rule, found| Err(Error::new(rule, "name", 0, found, Expected::Unsaid));
+        if name.is_empty() {
+            return refuse(Rule::FileIndexNameEmpty, Value::Unsigned(0));
+        }
+        let Ok(length) = u16::try_from(name.len()) else {
+            return refuse(Rule::FileIndexNameTooLong, Value::Unsigned(as_offset(name.len())));
+        };
+        let taken = |n| name_at(&self.index, &self.entries, n);
+        if self.names.find(name.as_bytes(), taken).is_some() {
+            return refuse(Rule::FileIndexNameDuplicate, Value::first_of(name.as_bytes()));
+        }
+        if self.kv.get(&alloc::format!("{ALIAS_KEY}{name}")).is_some() {
+            return refuse(Rule::FileTensorAliasKey, Value::first_of(name.as_bytes()));
+        }
+        Ok(length)
     }
 
     fn places(&self, descriptor: &Descriptor, length: u64) -> Option<Places> {
@@ -188,12 +212,17 @@ impl FilePlan {
     /// `file.header.writer-kv-undeclared` where the options said there would be none; the
     /// rules of [`Kv::push`].
     pub fn key_value(&mut self, key: &str, value: &KvValue<'_>) -> Result<()> {
-        if !self.options.key_values {
-            let found = Value::first_of(key.as_bytes());
-            let rule = Rule::FileHeaderWriterKvUndeclared;
-            return Err(Error::new(rule, "key", 12, found, Expected::Unsaid));
-        }
+        self.need_key_values(key)?;
         self.kv.push(key, value)
+    }
+
+    fn need_key_values(&self, key: &str) -> Result<()> {
+        if self.options.key_values {
+            return Ok(());
+        }
+        let found = Value::first_of(key.as_bytes());
+        let rule = Rule::FileHeaderWriterKvUndeclared;
+        Err(Error::new(rule, "key", 12, found, Expected::Unsaid))
     }
 
     /// Adds the CRC-32C of each buffer of a tensor.

@@ -70,9 +70,10 @@ impl<W: Write> FileWriter<W> {
     ///
     /// # Errors
     ///
-    /// `file.index.name-*`; `file.tensor.buffer-count` and `.buffer-length` where
-    /// `buffers` are not what the descriptor says. Nothing is written then. What `out`
-    /// refuses.
+    /// `file.index.name-*`; `file.kv.key-too-long` for a name of more than 65,521 bytes, too
+    /// long for the key of its checksums where there are any; `file.tensor.buffer-count` and
+    /// `.buffer-length` where `buffers` are not what the descriptor says. Nothing is written
+    /// then. What `out` refuses.
     pub fn tensor(&mut self, name: &str, descriptor: &Descriptor, buffers: &[&[u8]]) -> Result<()> {
         need_buffers(descriptor, buffers).map_err(|error| error.in_tensor(name))?;
         self.tensor_from(name, descriptor, &mut |place, out| {
@@ -85,8 +86,8 @@ impl<W: Write> FileWriter<W> {
     ///
     /// # Errors
     ///
-    /// As [`tensor`](Self::tensor), and what `fill` refuses. Where `fill` wrote another
-    /// length than the descriptor says, the file cannot be finished.
+    /// As [`tensor`](Self::tensor), and what `fill` refuses. Where `fill` failed or wrote
+    /// another length than the descriptor says, the file cannot be finished.
     pub fn tensor_from(
         &mut self,
         name: &str,
@@ -94,7 +95,11 @@ impl<W: Write> FileWriter<W> {
         fill: &mut dyn FnMut(usize, &mut dyn Write) -> io::Result<()>,
     ) -> Result<()> {
         self.need_whole()?;
-        let plan = self.plan.tensor(name, descriptor)?;
+        let in_tensor = |error: FormatError| Error::from(error).in_tensor(name);
+        if self.checksums {
+            self.plan.check_name_with_checksums(name).map_err(in_tensor)?;
+        }
+        let plan = self.plan.tensor(name, descriptor).map_err(in_tensor)?;
         self.broken = true;
         let checksums = self.write(&plan, fill).map_err(|error| error.in_tensor(name))?;
         if self.checksums {
@@ -115,8 +120,8 @@ impl<W: Write> FileWriter<W> {
         for (place, (padding, length)) in plan.buffers.iter().enumerate() {
             write_zeros(&mut self.out, *padding).map_err(write_failed)?;
             let mut out = Exact::new(&mut self.out, *length, self.checksums);
-            fill(place, &mut out).map_err(write_failed)?;
-            checksums.extend(out.finish()?);
+            let filled = fill(place, &mut out);
+            checksums.extend(out.finish(filled)?);
         }
         Ok(checksums)
     }
@@ -153,7 +158,7 @@ impl<W: Write> FileWriter<W> {
     pub fn finish(mut self) -> Result<W> {
         self.need_whole()?;
         let tail = self.plan.finish(crc32c)?;
-        self.out.write_all(&tail).map_err(write_failed)?;
+        self.out.write_all(&tail).and_then(|()| self.out.flush()).map_err(write_failed)?;
         self.out.into_inner().map_err(|error| write_failed(error.into_error()))
     }
 

@@ -70,8 +70,8 @@ impl<W: Write> StreamWriter<W> {
         self.out.write_all(&descriptor.encode()).map_err(write_failed)?;
         for (place, handle) in descriptor.buffers().iter().enumerate() {
             let mut out = Exact::new(&mut self.out, handle.byte_size(), false);
-            fill(place, &mut out).map_err(write_failed)?;
-            out.finish()?;
+            let filled = fill(place, &mut out);
+            out.finish(filled)?;
         }
         self.broken = false;
         Ok(())
