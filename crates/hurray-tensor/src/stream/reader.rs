@@ -18,7 +18,7 @@ pub struct StreamReader<R> {
     position: u64,
     /// Bytes of the last tensor that were not read.
     unread: u64,
-    /// Where an error was met, nothing follows.
+    /// After an error of the input nothing follows.
     done: bool,
 }
 
@@ -57,7 +57,7 @@ impl<R: Read> StreamReader<R> {
             return Ok(None);
         }
         self.done = true;
-        self.skip()?;
+        self.skip(self.unread)?;
         let offset = self.position;
         let located = |error: FormatError| Error::from(error.shifted(offset));
         let mut bytes = Vec::new();
@@ -96,19 +96,17 @@ impl<R: Read> StreamReader<R> {
 
     /// Appends up to `length` bytes to `out`.
     fn take(&mut self, length: u64, out: &mut Vec<u8>) -> Result<()> {
-        let read = self.input.by_ref().take(length).read_to_end(out).map_err(read_failed)?;
-        self.position = self.position.saturating_add(as_length(read));
-        Ok(())
+        let read = self.input.by_ref().take(length).read_to_end(out);
+        self.moved(read.map(as_length)).map(drop)
     }
 
-    /// Skips what was left of the last tensor.
-    fn skip(&mut self) -> Result<()> {
-        let unread = std::mem::take(&mut self.unread);
+    /// Skips `count` bytes of the last tensor.
+    fn skip(&mut self, count: u64) -> Result<()> {
         let start = self.position;
-        let skipped = io::copy(&mut self.input.by_ref().take(unread), &mut io::sink());
-        let skipped = skipped.map_err(read_failed)?;
-        self.position = self.position.saturating_add(skipped);
-        if skipped == unread { Ok(()) } else { Err(truncated(start, skipped, unread)) }
+        let skipped = io::copy(&mut self.input.by_ref().take(count), &mut io::sink());
+        let skipped = self.moved(skipped)?;
+        self.unread = self.unread.saturating_sub(skipped);
+        if skipped == count { Ok(()) } else { Err(self.truncated(start, skipped, count)) }
     }
 
     /// Moves the next `length` bytes, which belong to the last tensor, to `out`.
@@ -120,12 +118,11 @@ impl<R: Read> StreamReader<R> {
             piece.clear();
             self.take(left.min(STEP), &mut piece)?;
             if piece.is_empty() {
-                self.done = true;
-                return Err(truncated(start, length.saturating_sub(left), length));
+                return Err(self.truncated(start, length.saturating_sub(left), length));
             }
-            out.write_all(&piece).map_err(|error| Error::io("write", error))?;
             left = left.saturating_sub(as_length(piece.len()));
             self.unread = self.unread.saturating_sub(as_length(piece.len()));
+            out.write_all(&piece).map_err(|error| Error::io("write", error))?;
         }
         Ok(())
     }
@@ -144,15 +141,12 @@ impl<R: Read> StreamReader<R> {
             left = left.saturating_sub(got);
             self.unread = self.unread.saturating_sub(got);
             if got < step {
-                self.done = true;
-                return Err(truncated(start, length.saturating_sub(left), length));
+                return Err(self.truncated(start, length.saturating_sub(left), length));
             }
         }
         Ok(bytes)
     }
-}
 
-impl<R: Read> StreamReader<R> {
     /// Appends the next `step` bytes to `out`, which has room for them and so does not
     /// move, or as many as there are.
     fn fill(&mut self, out: &mut Vec<u8>, step: usize) -> Result<u64> {
@@ -164,13 +158,28 @@ impl<R: Read> StreamReader<R> {
                 Ok(0) => break,
                 Ok(read) => end = end.saturating_add(read),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(read_failed(error)),
+                Err(error) => return self.moved(Err(error)),
             }
         }
         out.truncate(end);
-        let got = as_length(end.saturating_sub(start));
-        self.position = self.position.saturating_add(got);
-        Ok(got)
+        self.moved(Ok(as_length(end.saturating_sub(start))))
+    }
+
+    /// Counts bytes that were taken from the input. How many a failing input gave before it
+    /// failed is not known, so that nothing can follow.
+    fn moved(&mut self, taken: io::Result<u64>) -> Result<u64> {
+        self.done |= taken.is_err();
+        let taken = taken.map_err(read_failed)?;
+        self.position = self.position.saturating_add(taken);
+        Ok(taken)
+    }
+
+    #[cold]
+    fn truncated(&mut self, start: u64, found: u64, expected: u64) -> Error {
+        self.done = true;
+        let at = start.saturating_add(found);
+        let (found, expected) = (Value::Unsigned(found), Expected::AtLeast(expected));
+        FormatError::new(Rule::StreamTruncated, "buffer", at, found, expected).into()
     }
 }
 
@@ -197,7 +206,7 @@ impl<R: Read> StreamTensor<'_, R> {
     /// `stream.truncated`; what the input refuses; out of memory.
     pub fn read_buffers(mut self) -> Result<Vec<AlignedBytes>> {
         let mut buffers = Vec::new();
-        while let Some(length) = self.next_length() {
+        while let Some(length) = self.next_length()? {
             buffers.push(self.stream.read(length)?);
         }
         Ok(buffers)
@@ -208,27 +217,31 @@ impl<R: Read> StreamTensor<'_, R> {
     ///
     /// # Errors
     ///
-    /// `stream.truncated`; what the input or `out` refuses.
+    /// `stream.truncated`; what the input or `out` refuses. Where it was `out`, the buffers
+    /// and tensors that follow can still be read.
     pub fn copy_buffer(&mut self, out: &mut dyn Write) -> Result<Option<u64>> {
-        let Some(length) = self.next_length() else {
+        let Some(length) = self.next_length()? else {
             return Ok(None);
         };
         self.stream.copy(length, out)?;
         Ok(Some(length))
     }
 
-    fn next_length(&mut self) -> Option<u64> {
-        let handle = self.descriptor.buffer(self.next)?;
+    /// The length of the next buffer, whose first byte is the next of the stream.
+    fn next_length(&mut self) -> Result<Option<u64>> {
+        if self.stream.done {
+            return Err(read_failed(io::Error::other("the stream broke off before")));
+        }
+        let buffers = self.descriptor.buffers().get(self.next..).unwrap_or_default();
+        let Some(handle) = buffers.first() else {
+            return Ok(None);
+        };
+        // An `out` that failed may have left some of the buffer before.
+        let left = buffers.iter().fold(0, |left: u64, h| left.saturating_add(h.byte_size()));
+        self.stream.skip(self.stream.unread.saturating_sub(left))?;
         self.next = self.next.saturating_add(1);
-        Some(handle.byte_size())
+        Ok(Some(handle.byte_size()))
     }
-}
-
-#[cold]
-fn truncated(start: u64, found: u64, expected: u64) -> Error {
-    let at = start.saturating_add(found);
-    let (found, expected) = (Value::Unsigned(found), Expected::AtLeast(expected));
-    FormatError::new(Rule::StreamTruncated, "buffer", at, found, expected).into()
 }
 
 fn read_failed(error: io::Error) -> Error {
