@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use hurray_format::{
     self as format, Accept, Composite, Container, Entry, FILE_HEADER_LEN, FILE_TRAILER_LEN,
-    FileBytes, Kv, Sections, Silent,
+    FileBytes, Kv, Rule, Sections, Silent,
 };
 use hurray_kernels::checksum::crc32c;
 
@@ -68,8 +68,7 @@ impl File {
     /// As [`open`](Self::open).
     pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
         let path = path.as_ref();
-        let opened = fs::File::open(path);
-        let file = opened.map_err(|error| Error::io("open", error).in_file(path))?;
+        let file = open_file(path).map_err(|error| Error::io("open", error).in_file(path))?;
         Self::from_open(file, path, options)
     }
 
@@ -220,15 +219,41 @@ impl File {
 
     /// Checks everything: each tensor, the contents of index and parameter buffers,
     /// checksums, padding, composites, and the keys Hurray itself uses. `progress` is told
-    /// how many bytes of the file are done.
+    /// how many bytes of the file are done; at the end, and only then, all of them.
     ///
     /// # Errors
     ///
-    /// The first rule that the file breaks; what the system refuses.
+    /// The first rule that the file breaks, with the tensor that breaks it; what the system
+    /// refuses.
     pub fn verify(&self, progress: &mut dyn FnMut(u64)) -> Result<()> {
         let mut walk = Walk { source: &self.source, done: 0, progress };
         let verified = self.container.verify(&mut walk, &self.accept, crc32c);
-        verified.map_err(|error| error.in_file(&self.path))
+        verified.map_err(|error| self.in_its_tensor(error).in_file(&self.path))?;
+        progress(self.container.sections().size());
+        Ok(())
+    }
+
+    /// The error with the name of the tensor that it was met in, if it was in one.
+    fn in_its_tensor(&self, error: Error) -> Error {
+        let at = match error.format() {
+            None => return error,
+            Some(format) => match format.rule() {
+                Rule::FilePaddingHeaderNotZero
+                | Rule::FilePaddingNotZero
+                | Rule::FileIndexTensorNotListed
+                | Rule::FileTensorAliasKey
+                | Rule::FileTensorChecksumKey => return error,
+                _ => format.offset(),
+            },
+        };
+        let before = |entry: &Entry<'_>| entry.descriptor_offset <= at;
+        match self.container.index().in_file_order().take_while(before).last() {
+            // An empty buffer is at the end.
+            Some(entry) if at <= entry.descriptor().end.max(entry.data().end) => {
+                error.in_tensor(entry.name)
+            }
+            _ => error,
+        }
     }
 
     pub(super) fn source(&self) -> &Source {
@@ -238,6 +263,19 @@ impl File {
     pub(super) fn located(&self, error: impl Into<Error>, tensor: &str) -> Error {
         error.into().in_tensor(tensor).in_file(&self.path)
     }
+}
+
+fn open_file(path: &Path) -> io::Result<fs::File> {
+    let mut options = fs::OpenOptions::new();
+    options.read(true);
+    // A named pipe would keep us waiting for a writer, only to be refused. Regular files do
+    // not mind.
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(
+        &mut options,
+        rustix::fs::OFlags::NONBLOCK.bits().cast_signed(),
+    );
+    options.open(path)
 }
 
 fn open_container(source: &Source, accept: &Accept) -> Result<Container> {

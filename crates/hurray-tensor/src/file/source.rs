@@ -44,7 +44,12 @@ impl Source {
         if metadata.is_file() {
             return Ok(metadata.len());
         }
-        let text = "not a regular file; a pipe can be read as a plain stream, or copied to a file";
+        let text = match metadata.is_dir() {
+            true => "it is a folder",
+            false => {
+                "not a regular file; a pipe can be read as a plain stream, or copied to a file"
+            }
+        };
         Err(io::Error::new(io::ErrorKind::InvalidInput, text))
     }
 
