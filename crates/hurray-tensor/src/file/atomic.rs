@@ -3,6 +3,8 @@
 
 use std::fs;
 use std::io::{self, Write};
+#[cfg(unix)]
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
@@ -27,51 +29,36 @@ const WRITE_BACK: u64 = 8 << 20;
 
 impl AtomicFile {
     /// Starts a file that will be at `path`. A file there now stays until the commit, and
-    /// for whoever has it open or mapped also after; its permissions are kept. A link is
-    /// followed.
+    /// for whoever has it open or mapped also after; who may read, write and run it is kept.
+    /// A link is followed.
     ///
     /// # Errors
     ///
-    /// What the system refuses; something at `path` that is no regular file.
+    /// What the system refuses; something at `path` that is no regular file, a link that
+    /// leads nowhere included.
     pub fn create(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         Self::beside(path).map_err(|error| Error::io("create", error).in_file(path))
     }
 
     fn beside(path: &Path) -> io::Result<Self> {
-        let there = match fs::canonicalize(path) {
-            Ok(resolved) => Some((fs::metadata(&resolved)?, resolved)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(error) => return Err(error),
-        };
-        if there.as_ref().is_some_and(|(metadata, _)| !metadata.is_file()) {
-            let text = "something that is no regular file is in its place";
-            return Err(io::Error::new(io::ErrorKind::AlreadyExists, text));
-        }
-        let (permissions, path) = match there {
-            Some((metadata, resolved)) => (Some(metadata.permissions()), resolved),
-            None => (None, path.to_owned()),
-        };
-        let Some(name) = path.file_name() else {
+        let (path, replaced) = place(path)?;
+        let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
             let text = "the path names no file";
             return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
-        };
-        let folder = match path.parent() {
-            Some(folder) if !folder.as_os_str().is_empty() => folder,
-            _ => Path::new("."),
         };
         // A long name has no room for more: the random part alone is enough then.
         let mut prefix = std::ffi::OsString::from(".");
         prefix.push(if name.len() <= 200 { name } else { "".as_ref() });
         prefix.push(".");
         let mut builder = tempfile::Builder::new();
-        builder.prefix(&prefix).suffix(".part");
+        builder.prefix(&prefix).suffix(".part").rand_bytes(12);
+        // Never, not even before the permissions are set, may more people open the file than
+        // the one it replaces.
         #[cfg(unix)]
-        let fresh = std::os::unix::fs::PermissionsExt::from_mode(0o666);
-        #[cfg(unix)]
-        builder.permissions(fresh);
+        builder.permissions(replaced.clone().unwrap_or_else(|| permissions(0o666)));
         let file = builder.tempfile_in(folder)?;
-        if let Some(permissions) = permissions {
+        if let Some(permissions) = replaced {
             file.as_file().set_permissions(permissions)?;
         }
         Ok(Self { file, path, written: 0, started: 0 })
@@ -81,7 +68,8 @@ impl AtomicFile {
     ///
     /// # Errors
     ///
-    /// What the system refuses. Nothing is left behind then.
+    /// What the system refuses. The place is as it was then, unless it was the folder that
+    /// could not be synced.
     pub fn commit(self) -> Result<()> {
         let Self { file, path, .. } = self;
         let failed = |doing| {
@@ -92,6 +80,37 @@ impl AtomicFile {
         file.persist(&path).map_err(|error| failed("rename")(error.error))?;
         sync_folder(&path).map_err(failed("sync the folder of"))
     }
+}
+
+/// Where a file that `path` names will be, and the permissions of the one it replaces.
+fn place(path: &Path) -> io::Result<(PathBuf, Option<fs::Permissions>)> {
+    let refuse = |text| Err(io::Error::new(io::ErrorKind::AlreadyExists, text));
+    match fs::canonicalize(path) {
+        Ok(resolved) => {
+            let metadata = fs::metadata(&resolved)?;
+            if !metadata.is_file() {
+                return refuse("something that is no regular file is in its place");
+            }
+            #[cfg(unix)]
+            let kept = permissions(PermissionsExt::mode(&metadata.permissions()) & 0o777);
+            #[cfg(not(unix))]
+            let kept = metadata.permissions();
+            Ok((resolved, Some(kept)))
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            if fs::symlink_metadata(path).is_ok() {
+                return refuse("a link that leads nowhere is in its place");
+            }
+            // The process may go elsewhere before the commit.
+            Ok((std::path::absolute(path)?, None))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(unix)]
+fn permissions(mode: u32) -> fs::Permissions {
+    PermissionsExt::from_mode(mode)
 }
 
 /// Tells Linux that a range will not be needed, to which it answers by writing it out; pages
@@ -108,9 +127,15 @@ fn start_write_back(_: &fs::File, _: u64, _: u64) {}
 
 #[cfg(unix)]
 fn sync_folder(path: &Path) -> io::Result<()> {
-    match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => fs::File::open(folder)?.sync_all(),
-        _ => fs::File::open(".")?.sync_all(),
+    let folder = match fs::File::open(path.parent().unwrap_or(path)) {
+        // One may put files into a folder that one may not list.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(()),
+        opened => opened?,
+    };
+    match folder.sync_all() {
+        // Some file systems sync no folders.
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
+        synced => synced,
     }
 }
 
