@@ -140,7 +140,7 @@ fn append_at(file: &fs::File, range: &Range<u64>, out: &mut Vec<u8>) -> io::Resu
             rustix::io::pread(file, rustix::buffer::spare_capacity(out), at)
         })?;
         if read == 0 {
-            return Err(shorter(range.end, at));
+            return Err(shorter(range.end));
         }
         // The memory may have more room than was asked for.
         let taken = read.min(left);
@@ -162,7 +162,7 @@ fn append_at(file: &fs::File, range: &Range<u64>, out: &mut Vec<u8>) -> io::Resu
     let mut at = range.start;
     while let Some(rest) = out.get_mut(done..end).filter(|rest| !rest.is_empty()) {
         match file.seek_read(rest, at) {
-            Ok(0) => return Err(shorter(range.end, at)),
+            Ok(0) => return Err(shorter(range.end)),
             Ok(read) => {
                 done = done.saturating_add(read);
                 at = at.saturating_add(u64::try_from(read).unwrap_or(u64::MAX));
@@ -174,10 +174,10 @@ fn append_at(file: &fs::File, range: &Range<u64>, out: &mut Vec<u8>) -> io::Resu
     Ok(())
 }
 
-fn shorter(expected: u64, found: u64) -> io::Error {
+fn shorter(end: u64) -> io::Error {
     let text = format!(
-        "the file ends at byte {found}, though it had {expected} when it was opened: \
-         something cut it while it was open"
+        "the file ends before byte {end}, which it had when it was opened: something cut it \
+         while it was open"
     );
     io::Error::new(io::ErrorKind::UnexpectedEof, text)
 }
