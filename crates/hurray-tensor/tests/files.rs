@@ -7,6 +7,7 @@
     clippy::cast_possible_truncation,
     clippy::indexing_slicing,
     clippy::panic,
+    clippy::string_slice,
     clippy::unwrap_used,
     reason = "a test may fail loudly, and maps its own files"
 )]

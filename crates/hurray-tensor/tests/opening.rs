@@ -260,7 +260,9 @@ fn an_index_that_lies_is_refused_on_opening() {
     file.tensor("a", &row, &[&[1; 100]]).unwrap();
     file.tensor("b", &row, &[&[2; 100]]).unwrap();
     let honest = file.finish().unwrap();
-    let cases: [(&[(usize, usize, u64)], Rule); 9] = [
+    /// Entry, field, value.
+    type Change = (usize, usize, u64);
+    let cases: [(&[Change], Rule); 9] = [
         // The whole of another tensor, its data alone, a part of it.
         (&[(1, DESCRIPTOR_OFFSET, 64), (1, DATA_OFFSET, 4096)], Rule::FileIndexTensorsOverlap),
         (&[(0, DATA_OFFSET, 8192)], Rule::FileIndexTensorsOverlap),

@@ -62,7 +62,7 @@ pub(crate) fn samples() -> Vec<Sample> {
 fn sample(name: &'static str, descriptor: Result<Descriptor>) -> Sample {
     let descriptor = descriptor.unwrap();
     let length = |handle: &BufferHandle| usize::try_from(handle.byte_size()).unwrap();
-    let bytes = |length| (0..length).map(|n| (n * 7 + 1) as u8).collect();
+    let bytes = |length| (1..=u8::MAX).step_by(7).cycle().take(length).collect();
     let buffers = descriptor.buffers().iter().map(length).map(bytes).collect();
     Sample { name, descriptor, buffers }
 }

@@ -1,0 +1,250 @@
+//! How much memory is taken: never more than the job needs, whatever the input says.
+
+#![allow(
+    missing_docs,
+    unsafe_code,
+    clippy::arithmetic_side_effects,
+    clippy::unwrap_used,
+    reason = "a test may fail loudly; an allocator that counts is unsafe to write"
+)]
+
+use std::alloc::{GlobalAlloc, Layout as Memory, System};
+use std::cell::Cell;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+
+use hurray_tensor::format::*;
+use hurray_tensor::{File, FileWriter, StreamReader, WriteOptions};
+
+/// The system's allocator, which also counts, for each thread, what is taken and given back.
+struct Counting;
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+thread_local! {
+    static NOW: Cell<i64> = const { Cell::new(0) };
+    static MOST: Cell<i64> = const { Cell::new(0) };
+}
+
+fn count(change: i64) {
+    let now = NOW.get() + change;
+    NOW.set(now);
+    MOST.set(MOST.get().max(now));
+}
+
+fn bytes(memory: Memory) -> i64 {
+    i64::try_from(memory.size()).unwrap_or(i64::MAX)
+}
+
+// SAFETY: every call goes on to the system's allocator as it came.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, memory: Memory) -> *mut u8 {
+        count(bytes(memory));
+        // SAFETY: passed on.
+        unsafe { System.alloc(memory) }
+    }
+
+    unsafe fn dealloc(&self, start: *mut u8, memory: Memory) {
+        count(-bytes(memory));
+        // SAFETY: passed on.
+        unsafe { System.dealloc(start, memory) }
+    }
+}
+
+/// The most memory that `work` had at once, in bytes.
+fn most(work: impl FnOnce()) -> i64 {
+    let before = NOW.get();
+    MOST.set(before);
+    work();
+    MOST.get() - before
+}
+
+const MIB: i64 = 1 << 20;
+
+/// 256 MiB.
+const LARGE: u64 = 1 << 28;
+
+fn large() -> Descriptor {
+    Descriptor::dense(Dtype::Float32, &[LARGE / 4]).unwrap()
+}
+
+#[test]
+fn memory_is_counted() {
+    let taken = most(|| drop(std::hint::black_box(vec![0_u8; 5 << 20])));
+    assert!((5 * MIB..6 * MIB).contains(&taken), "{taken}");
+    assert_eq!(most(|| ()), 0);
+}
+
+/// Counts and forgets.
+#[derive(Default)]
+struct Nowhere(u64);
+
+impl Write for Nowhere {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 += u64::try_from(bytes.len()).unwrap();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_large_tensor_is_written_in_little_memory() {
+    let piece = vec![1_u8; 1 << 20];
+    let taken = most(|| {
+        let mut file = FileWriter::new(Nowhere::default(), WriteOptions::default()).unwrap();
+        file.tensor_from("w", &large(), &mut |_, out| {
+            (0..LARGE >> 20).try_for_each(|_| out.write_all(&piece))
+        })
+        .unwrap();
+        assert!(file.finish().unwrap().0 > LARGE);
+    });
+    assert!(taken < MIB, "{taken}");
+}
+
+/// A file of one large tensor, a hole.
+fn write_large(path: &std::path::Path) {
+    let (mut plan, header) = FilePlan::new(FileOptions::default()).unwrap();
+    let mut file = std::fs::File::create(path).unwrap();
+    file.write_all(&header).unwrap();
+    let tensor = plan.tensor("w", &large()).unwrap();
+    file.write_all(&tensor.descriptor).unwrap();
+    file.seek(SeekFrom::Start(plan.position())).unwrap();
+    file.write_all(&plan.finish(crc32c).unwrap()).unwrap();
+}
+
+#[test]
+fn a_large_tensor_is_copied_and_verified_in_little_memory_and_read_without_waste() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("large.hrry");
+    write_large(&path);
+    // SAFETY: the file is this test's own, and nobody writes to it.
+    let mapped = || unsafe { File::map(&path) }.unwrap();
+    for open in [&(|| File::open(&path).unwrap()) as &dyn Fn() -> File, &mapped] {
+        let taken = most(|| drop(open()));
+        assert!(taken < MIB, "{taken}");
+        let taken = most(|| {
+            let file = open();
+            let copied = file.get("w").unwrap().copy_buffer(0, &mut io::sink()).unwrap();
+            assert_eq!(copied, LARGE);
+            file.verify(&mut |_| {}).unwrap();
+        });
+        assert!(taken < 8 * MIB, "{taken}");
+        // S19: a copy that was asked for is one copy.
+        let taken = most(|| drop(open().get("w").unwrap().read_buffer(0).unwrap()));
+        assert!((256 * MIB..257 * MIB).contains(&taken), "{taken}");
+    }
+}
+
+/// What many tensors cost: a file being written holds names and places, no more.
+#[test]
+fn a_file_of_many_tensors_holds_only_its_index() {
+    let descriptor = Descriptor::dense(Dtype::UInt8, &[1]).unwrap();
+    let count = 10_000;
+    let taken = most(|| {
+        let options = WriteOptions { checksums: false, ..WriteOptions::default() };
+        let mut file = FileWriter::new(Nowhere::default(), options).unwrap();
+        for n in 0..count {
+            file.tensor(&format!("layer.{n}.weight"), &descriptor, &[&[1]]).unwrap();
+        }
+        file.finish().unwrap();
+    });
+    assert!(taken < count * 300, "{taken}");
+}
+
+/// A stream that announces `sizes` of bytes, of which `given` come.
+fn announced(sizes: &[u64], given: u64) -> impl Read + std::fmt::Debug {
+    let handles: Vec<BufferHandle> = sizes.iter().map(|size| BufferHandle::cpu(*size)).collect();
+    // Of a private layout nothing is known, so that it may have any buffers.
+    let layout = PrivateLayout { tag: 0xF1, id: 0, data: <_>::default() };
+    let descriptor = Descriptor::builder(Dtype::UInt8, &[1])
+        .layout(Layout::Private(layout))
+        .buffers(handles)
+        .build()
+        .unwrap();
+    io::Cursor::new(descriptor.encode()).chain(io::repeat(7).take(given))
+}
+
+#[test]
+fn a_stream_takes_memory_for_what_came_and_not_for_what_was_announced() {
+    let accept = Accept::default().layout(0xF1);
+    for size in [1 << 40, 1 << 60, u64::MAX] {
+        for given in [0, 1000, 3 << 20] {
+            let came = i64::try_from(given).unwrap();
+            for sizes in [&[size][..], &[size, size, size], &[10, size]] {
+                let taken = most(|| {
+                    let mut stream = StreamReader::with(announced(sizes, given), accept);
+                    let tensor = stream.next_tensor().unwrap().unwrap();
+                    let error = tensor.read_buffers().unwrap_err();
+                    assert_eq!(error.rule(), Some(Rule::StreamTruncated));
+                });
+                assert!(taken < 4 * came + 3 * MIB, "{taken} for {given} of {size}");
+                let taken = most(|| {
+                    let mut stream = StreamReader::with(announced(sizes, given), accept);
+                    let mut tensor = stream.next_tensor().unwrap().unwrap();
+                    while tensor.copy_buffer(&mut io::sink()).is_ok_and(|n| n.is_some()) {}
+                    assert!(stream.next_tensor().unwrap().is_none());
+                });
+                assert!(taken < 4 * MIB, "{taken} for {given} of {size}");
+                let taken = most(|| {
+                    let mut stream = StreamReader::with(announced(sizes, given), accept);
+                    assert!(stream.next_tensor().unwrap().is_some());
+                    let error = stream.next_tensor().unwrap_err();
+                    assert_eq!(error.rule(), Some(Rule::StreamTruncated));
+                });
+                assert!(taken < MIB, "{taken} for {given} of {size}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_descriptor_takes_memory_for_what_came_too() {
+    // Four gigabytes are announced; with the limit raised, they may be.
+    let mut bytes = Descriptor::dense(Dtype::UInt8, &[1]).unwrap().encode();
+    bytes.splice(6..10, u32::MAX.to_le_bytes());
+    let limits = Limits { descriptor_bytes: u32::MAX, ..Limits::default() };
+    for accept in [Accept::default(), Accept::default().limits(limits)] {
+        let taken = most(|| {
+            let mut stream = StreamReader::with(&bytes[..], accept);
+            assert!(stream.next_tensor().unwrap_err().rule().is_some());
+        });
+        assert!(taken < MIB, "{taken}");
+    }
+}
+
+/// S9, and counts that lie: what is announced is held against what is there.
+#[test]
+fn a_file_takes_memory_for_what_is_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("lying.hrry");
+    let mut file = FileWriter::new(Vec::new(), WriteOptions::default()).unwrap();
+    file.tensor("w", &Descriptor::dense(Dtype::UInt8, &[1]).unwrap(), &[&[1]]).unwrap();
+    let honest = file.finish().unwrap();
+    let at = honest.len() - FILE_TRAILER_LEN;
+    let start = u64::try_from(at).unwrap();
+    let trailer = Trailer::decode(honest.get(at..).unwrap(), start, &mut Silent).unwrap();
+    for count in [2, 1 << 32, 1 << 61, u64::MAX] {
+        let mut changed = honest.clone();
+        let place = usize::try_from(trailer.index_offset).unwrap();
+        changed.splice(place..place + 8, u64::to_le_bytes(count));
+        let index_crc32c = crc32c(0, changed.get(place..at).unwrap());
+        changed.splice(at.., Trailer { index_crc32c, ..trailer }.encode());
+        std::fs::write(&path, &changed).unwrap();
+        let taken = most(|| {
+            let error = File::open(&path).unwrap_err();
+            assert!(error.rule().is_some_and(|rule| rule.id().starts_with("file.index")));
+        });
+        assert!(taken < MIB, "{taken}");
+    }
+    for (index_length, kv_length) in [(u64::MAX, 4), (1 << 60, 4), (8, u32::MAX)] {
+        let mut changed = honest.clone();
+        let lying = Trailer { index_length, kv_length, ..trailer };
+        changed.splice(at.., lying.encode());
+        std::fs::write(&path, &changed).unwrap();
+        let taken = most(|| assert!(File::open(&path).is_err()));
+        assert!(taken < MIB, "{taken}");
+    }
+}
