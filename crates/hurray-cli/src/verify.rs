@@ -80,7 +80,7 @@ impl Verdict {
             Some(broken) => {
                 let tensor = error.place().tensor.as_deref();
                 let tensor = tensor.map(|name| format!("tensor {}", Escaped::at_most(name, 200)));
-                let place = tensor.or(place);
+                let place = place.or(tensor);
                 Self::Broken(Box::new(Breach { error: *broken, place, word }))
             }
             None => Self::Failed { why: plain(error), word },
