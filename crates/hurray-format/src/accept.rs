@@ -22,6 +22,16 @@ pub struct Accept {
 }
 
 impl Accept {
+    /// No private tag, and the default limits.
+    pub(crate) const NONE: Self = Self {
+        limits: Limits::DEFAULT,
+        dtypes: Tags(0),
+        layouts: Tags(0),
+        schemes: Tags(0),
+        devices: Tags(0),
+        composition_rules: Tags(0),
+    };
+
     /// Accepts every private tag. For inspectors, which look at no data.
     pub fn every_private_tag() -> Self {
         Self {

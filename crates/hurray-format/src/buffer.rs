@@ -132,13 +132,10 @@ pub const MIN_ALIGNMENT: u32 = 64;
 /// let refused = BufferHandle::new(192, 64, Device::CPU, SyncMode::EVENT, MemoryClass::STANDARD);
 /// assert_eq!(refused.unwrap_err().rule(), Rule::BufferCpuSync);
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct BufferHandle {
-    byte_size: u64,
-    alignment: u32,
-    device: Device,
-    sync: SyncMode,
-    class: MemoryClass,
+    /// As the wire has it; every field is read from here.
+    raw: [u8; 16],
 }
 
 impl BufferHandle {
@@ -157,20 +154,29 @@ impl BufferHandle {
         sync: SyncMode,
         class: MemoryClass,
     ) -> Result<Self> {
-        let handle = Self { byte_size, alignment, device, sync, class };
+        let handle = Self::of(byte_size, alignment, device, sync, class);
         handle.check(0)?;
         Ok(handle)
     }
 
     /// A producer-synced buffer in host memory, aligned to 64 bytes.
     pub const fn cpu(byte_size: u64) -> Self {
-        Self {
-            byte_size,
-            alignment: MIN_ALIGNMENT,
-            device: Device::CPU,
-            sync: SyncMode::PRODUCER_SYNCED,
-            class: MemoryClass::STANDARD,
-        }
+        let (sync, class) = (SyncMode::PRODUCER_SYNCED, MemoryClass::STANDARD);
+        Self::of(byte_size, MIN_ALIGNMENT, Device::CPU, sync, class)
+    }
+
+    const fn of(
+        byte_size: u64,
+        alignment: u32,
+        device: Device,
+        sync: SyncMode,
+        class: MemoryClass,
+    ) -> Self {
+        let [s0, s1, s2, s3, s4, s5, s6, s7] = byte_size.to_le_bytes();
+        let [a0, a1, a2, a3] = alignment.to_le_bytes();
+        let (device, sync, class) = (device.0, sync.0, class.0);
+        let raw = [s0, s1, s2, s3, s4, s5, s6, s7, a0, a1, a2, a3, device, sync, class, 0];
+        Self { raw }
     }
 
     /// Reads a handle from its 16 bytes.
@@ -185,25 +191,32 @@ impl BufferHandle {
             let expected = Expected::Exactly(16);
             return Err(Error::new(Rule::BufferLength, "handle", 0, found, expected));
         };
-        Self::checked(raw, 0, accept)
+        Self::check_raw(&raw, 0, accept)?;
+        Ok(Self { raw })
     }
 
     /// Its 16 bytes.
     pub fn encode(self) -> [u8; Self::SIZE] {
-        self.to_raw()
+        self.raw
     }
 
     /// Reads the handle `offset` bytes into the input.
     #[inline(always)]
-    pub(crate) fn checked(raw: [u8; Self::SIZE], offset: u64, accept: &Accept) -> Result<Self> {
-        let handle = Self::from_raw(raw);
+    pub(crate) fn check_raw(raw: &[u8; 16], offset: u64, accept: &Accept) -> Result<()> {
         // The common case in one look: host memory, nothing unusual.
-        let [.., device, sync, class, reserved] = raw;
-        let plain = device == 0 && sync == 0 && class == 0 && reserved == 0;
-        if plain && handle.alignment.is_power_of_two() && handle.alignment >= MIN_ALIGNMENT {
-            return Ok(handle);
+        let [.., a0, a1, a2, a3, device, sync, class, reserved] = raw;
+        let plain = u32::from_le_bytes([*device, *sync, *class, *reserved]) == 0;
+        let alignment = u32::from_le_bytes([*a0, *a1, *a2, *a3]);
+        if plain && alignment.is_power_of_two() && alignment >= MIN_ALIGNMENT {
+            return Ok(());
         }
-        handle.check(offset)?;
+        Self { raw: *raw }.check_unusual(offset, accept)
+    }
+
+    #[cold]
+    fn check_unusual(self, offset: u64, accept: &Accept) -> Result<()> {
+        let [.., device, _, _, reserved] = self.raw;
+        self.check(offset)?;
         if reserved != 0 {
             let found = Value::Tag(u64::from(reserved));
             let at = offset.saturating_add(15);
@@ -215,78 +228,97 @@ impl BufferHandle {
                 Expected::Exactly(0),
             ));
         }
-        if handle.device.is_private() && !accept.devices.has(device) {
+        if self.device().is_private() && !accept.devices.has(device) {
             return Err(refuse(Rule::BufferDevicePrivate, "device_tag", offset, 12, device));
         }
-        Ok(handle)
+        Ok(())
     }
 
-    #[cold]
-    fn check(&self, offset: u64) -> Result<()> {
+    fn check(self, offset: u64) -> Result<()> {
+        let (device, sync, class) = (self.device(), self.sync(), self.class());
         let alignment = |rule, expected| {
-            let found = Value::Unsigned(u64::from(self.alignment));
+            let found = Value::Unsigned(u64::from(self.alignment()));
             Err(Error::new(rule, "alignment", offset.saturating_add(8), found, expected))
         };
-        if !self.alignment.is_power_of_two() {
+        if !self.alignment().is_power_of_two() {
             let expected = Expected::OneOf("a power of two");
             return alignment(Rule::BufferAlignmentNotPowerOfTwo, expected);
         }
-        if self.byte_size > 0 && self.alignment < MIN_ALIGNMENT {
+        if self.byte_size() > 0 && self.alignment() < MIN_ALIGNMENT {
             let expected = Expected::AtLeast(u64::from(MIN_ALIGNMENT));
             return alignment(Rule::BufferAlignmentTooSmall, expected);
         }
         let tag = |rule, name, at, found| Err(refuse(rule, name, offset, at, found));
-        match self.device.0 {
+        match device.0 {
             0xFF => return tag(Rule::BufferDeviceInvalid, "device_tag", 12, 0xFF),
             0x09..=0xEF => {
-                return tag(Rule::BufferDeviceReserved, "device_tag", 12, self.device.0);
+                return tag(Rule::BufferDeviceReserved, "device_tag", 12, device.0);
             }
             _ => {}
         }
-        match self.sync.0 {
+        match sync.0 {
             0xFF => return tag(Rule::BufferSyncInvalid, "sync_mode", 13, 0xFF),
-            0x03..=0xFE => return tag(Rule::BufferSyncReserved, "sync_mode", 13, self.sync.0),
+            0x03..=0xFE => return tag(Rule::BufferSyncReserved, "sync_mode", 13, sync.0),
             _ => {}
         }
-        match self.class.0 {
+        match class.0 {
             0xFF => return tag(Rule::BufferMemoryClassInvalid, "memory_class", 14, 0xFF),
             0x04..=0xEF => {
-                return tag(Rule::BufferMemoryClassReserved, "memory_class", 14, self.class.0);
+                return tag(Rule::BufferMemoryClassReserved, "memory_class", 14, class.0);
             }
             _ => {}
         }
-        if !self.device.pairs_with(self.class) {
-            return tag(Rule::BufferDeviceClassPair, "memory_class", 14, self.class.0);
+        if !device.pairs_with(class) {
+            return tag(Rule::BufferDeviceClassPair, "memory_class", 14, class.0);
         }
-        if self.device == Device::CPU && self.sync != SyncMode::PRODUCER_SYNCED {
-            return tag(Rule::BufferCpuSync, "sync_mode", 13, self.sync.0);
+        if device == Device::CPU && sync != SyncMode::PRODUCER_SYNCED {
+            return tag(Rule::BufferCpuSync, "sync_mode", 13, sync.0);
         }
         Ok(())
     }
 
     /// The buffer's length in bytes; 0 is an empty buffer.
+    #[inline]
     pub const fn byte_size(&self) -> u64 {
-        self.byte_size
+        let [s0, s1, s2, s3, s4, s5, s6, s7, ..] = self.raw;
+        u64::from_le_bytes([s0, s1, s2, s3, s4, s5, s6, s7])
     }
 
     /// The alignment its base address is guaranteed to have, in bytes.
+    #[inline]
     pub const fn alignment(&self) -> u32 {
-        self.alignment
+        let [_, _, _, _, _, _, _, _, a0, a1, a2, a3, ..] = self.raw;
+        u32::from_le_bytes([a0, a1, a2, a3])
     }
 
     /// The memory space it resides in.
     pub const fn device(&self) -> Device {
-        self.device
+        let [.., device, _, _, _] = self.raw;
+        Device(device)
     }
 
     /// How the producer ordered its writes.
     pub const fn sync(&self) -> SyncMode {
-        self.sync
+        let [.., sync, _, _] = self.raw;
+        SyncMode(sync)
     }
 
     /// Who can touch it without a copy.
     pub const fn class(&self) -> MemoryClass {
-        self.class
+        let [.., class, _] = self.raw;
+        MemoryClass(class)
+    }
+}
+
+impl fmt::Debug for BufferHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BufferHandle")
+            .field("byte_size", &self.byte_size())
+            .field("alignment", &self.alignment())
+            .field("device", &self.device())
+            .field("sync", &self.sync())
+            .field("class", &self.class())
+            .finish()
     }
 }
 
@@ -303,22 +335,12 @@ impl Item for BufferHandle {
 
     #[inline(always)]
     fn from_raw(raw: Self::Raw) -> Self {
-        let [s0, s1, s2, s3, s4, s5, s6, s7, a0, a1, a2, a3, device, sync, class, _] = raw;
-        Self {
-            byte_size: u64::from_le_bytes([s0, s1, s2, s3, s4, s5, s6, s7]),
-            alignment: u32::from_le_bytes([a0, a1, a2, a3]),
-            device: Device(device),
-            sync: SyncMode(sync),
-            class: MemoryClass(class),
-        }
+        Self { raw }
     }
 
     #[inline(always)]
     fn to_raw(self) -> Self::Raw {
-        let [s0, s1, s2, s3, s4, s5, s6, s7] = self.byte_size.to_le_bytes();
-        let [a0, a1, a2, a3] = self.alignment.to_le_bytes();
-        let (device, sync, class) = (self.device.0, self.sync.0, self.class.0);
-        [s0, s1, s2, s3, s4, s5, s6, s7, a0, a1, a2, a3, device, sync, class, 0]
+        self.raw
     }
 
     #[inline(always)]
@@ -332,11 +354,12 @@ impl Item for BufferHandle {
     }
 
     fn show(self, _: &'static str, tell: &mut dyn FnMut(&'static str, u64, u64, Value)) {
-        tell("byte_size", 0, 8, Value::Unsigned(self.byte_size));
-        tell("alignment", 8, 4, Value::Unsigned(u64::from(self.alignment)));
-        tell("device_tag", 12, 1, Value::Tag(u64::from(self.device.0)));
-        tell("sync_mode", 13, 1, Value::Tag(u64::from(self.sync.0)));
-        tell("memory_class", 14, 1, Value::Tag(u64::from(self.class.0)));
-        tell("reserved", 15, 1, Value::Unsigned(0));
+        tell("byte_size", 0, 8, Value::Unsigned(self.byte_size()));
+        tell("alignment", 8, 4, Value::Unsigned(u64::from(self.alignment())));
+        tell("device_tag", 12, 1, Value::Tag(u64::from(self.device().0)));
+        tell("sync_mode", 13, 1, Value::Tag(u64::from(self.sync().0)));
+        tell("memory_class", 14, 1, Value::Tag(u64::from(self.class().0)));
+        let [.., reserved] = self.raw;
+        tell("reserved", 15, 1, Value::Unsigned(u64::from(reserved)));
     }
 }

@@ -54,7 +54,7 @@ macro_rules! dtypes {
             /// # Errors
             ///
             /// The rule that the tag breaks.
-            #[inline]
+            #[inline(always)]
             pub const fn from_tag(tag: u8) -> Result<Self, Rule> {
                 match tag {
                     $($tag => Ok(Self::$variant),)*
@@ -158,6 +158,15 @@ impl Dtype {
                 Some(bits) => Some(bits.div_ceil(8)),
                 None => None,
             },
+        }
+    }
+
+    /// The same for a count of 64 bits, whose bytes always fit 128.
+    #[inline(always)]
+    pub(crate) fn bytes_of(self, count: u64) -> u128 {
+        match self.bits() {
+            6 => u128::from(count).div_ceil(4).saturating_mul(3),
+            bits => u128::from(count).saturating_mul(u128::from(bits)).div_ceil(8),
         }
     }
 

@@ -32,16 +32,18 @@ impl Limits {
     pub const TILED_DEPTH: usize = 8;
     /// The highest rank the format has.
     pub const RANK: u32 = 64;
+
+    pub(crate) const DEFAULT: Self = Self {
+        descriptor_bytes: 1 << 20,
+        kv_bytes: 1 << 30,
+        index_bytes: u64::MAX,
+        composite_members: 1 << 20,
+        composite_work: 1 << 28,
+    };
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self {
-            descriptor_bytes: 1 << 20,
-            kv_bytes: 1 << 30,
-            index_bytes: u64::MAX,
-            composite_members: 1 << 20,
-            composite_work: 1 << 28,
-        }
+        Self::DEFAULT
     }
 }

@@ -86,6 +86,8 @@ rules! {
     DescriptorExtraBytes = "descriptor.extra-bytes", "02", Corrupt, "bytes after the descriptor";
     DescriptorDynamicCount = "descriptor.dynamic-count", "02", Misuse, "not one size for each dynamic dimension";
     DescriptorOutputTooSmall = "descriptor.output-too-small", "02", Misuse, "the output cannot hold the encoded bytes";
+    DescriptorDimensions = "descriptor.dimensions", "02", Misuse, "a part has not one number for each dimension";
+    DescriptorPartsAmbiguous = "descriptor.parts-ambiguous", "02", Misuse, "a part carries a tag or number that means another part";
     DescriptorBufferCountAboveTable = "descriptor.buffer-count-above-table", "02", Misuse, "more buffers than the table can count";
     // Buffer handles
     BufferAlignmentNotPowerOfTwo = "buffer.alignment-not-power-of-two", "01", Corrupt, "alignment is 0 or not a power of two";

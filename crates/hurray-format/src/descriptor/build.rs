@@ -10,9 +10,9 @@ use crate::dtype::Dtype;
 use crate::error::{Error, Expected, Result, Value};
 use crate::layout::Layout;
 use crate::limits::Limits;
-use crate::quant::Quantization;
+use crate::quant::{Parameters, Quantization};
 use crate::rules::Rule;
-use crate::shape::{Count, DYNAMIC, count};
+use crate::shape::{Count, DYNAMIC, count, product_of};
 use crate::wire::{List, Silent, as_index, as_offset};
 
 /// The parts of a new descriptor.
@@ -114,11 +114,33 @@ impl Descriptor {
 
     /// Whether the format allows it: one validator, for what is read and what is built.
     fn checked(self) -> Result<Self> {
+        self.check_dimensions()?;
         let bytes = self.encode();
         let mut accept = Accept::every_private_tag();
         accept.limits = Limits { descriptor_bytes: u32::MAX, ..Limits::default() };
-        DescriptorRef::read_with(&bytes, &accept, &mut Silent)?;
-        Ok(self)
+        let read = DescriptorRef::read_with(&bytes, &accept, &mut Silent)?.to_owned();
+        if read == self {
+            return Ok(self);
+        }
+        // Such as a private layout whose tag is another layout's.
+        let rule = Rule::DescriptorPartsAmbiguous;
+        Err(Error::new(rule, "descriptor", 0, Value::None, Expected::Unsaid))
+    }
+
+    /// Arrays of another length would be read as something else.
+    fn check_dimensions(&self) -> Result<()> {
+        let refuse = |name| {
+            let expected = Expected::Exactly(as_offset(self.rank()));
+            let rule = Rule::DescriptorDimensions;
+            Err(Error::new(rule, name, 0, Value::None, expected))
+        };
+        if !self.layout.has_dimensions(self.rank()) {
+            return refuse(self.layout.name());
+        }
+        match &self.shard {
+            Some(shard) if !shard.has_dimensions(self.rank()) => refuse("shard"),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -203,17 +225,23 @@ fn least_buffers(d: &Descriptor) -> Vec<BufferHandle> {
         })
         .collect();
     let slots = match &d.layout {
-        Layout::BlockPaged(paged) => Some(paged.slots()),
+        Layout::BlockPaged(paged) => Some(paged.slot_count()),
         _ => None,
     };
     let parameters = d.quantization.as_ref().map(|scheme| scheme.parameters(&d.shape, slots));
-    for parameter in parameters.unwrap_or_default().buffers.iter().flatten() {
+    let parameters = parameters.unwrap_or(Parameters::NONE);
+    for parameter in parameters.entries() {
         let place = as_index(u64::from(parameter.index));
         // An index far outside the table is refused, not allocated for.
         if place < usize::from(u8::MAX) {
             sizes.resize(sizes.len().max(place.saturating_add(1)), 0);
             if let Some(size) = sizes.get_mut(place) {
-                *size = size.saturating_add(parameter.size.unwrap_or(0));
+                let count = match parameters.count {
+                    Count::Elements(count) => u128::from(count),
+                    Count::Dynamic => 0,
+                    Count::Beyond => u128::MAX,
+                };
+                *size = size.saturating_add(count.saturating_mul(u128::from(parameter.width)));
             }
         }
     }
@@ -222,12 +250,14 @@ fn least_buffers(d: &Descriptor) -> Vec<BufferHandle> {
 }
 
 fn dense_bytes(d: &Descriptor) -> u128 {
-    let span = match count(&d.shape) {
-        Count::Elements(elements) => match d.layout.reach(&d.shape, elements) {
-            Some(reach) => d.dtype.bytes_for(reach.up.saturating_add(1)).unwrap_or(u128::MAX),
-            None => 0,
-        },
-        Count::Empty | Count::Dynamic => 0,
+    let elements = match count(&d.shape) {
+        Count::Elements(0) | Count::Dynamic => return u128::from(d.byte_offset),
+        Count::Elements(elements) => u128::from(elements),
+        Count::Beyond => product_of(d.shape().iter().copied()),
+    };
+    let span = match d.layout.reach(&d.shape, elements) {
+        Some(reach) => d.dtype.bytes_for(reach.up.saturating_add(1)).unwrap_or(u128::MAX),
+        None => 0,
     };
     span.saturating_add(u128::from(d.byte_offset))
 }

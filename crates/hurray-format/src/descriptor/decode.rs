@@ -1,10 +1,12 @@
 //! The one decoder. Each section's own rules are in the section's file; the rules that
 //! tie sections together are in `cross`.
 
+use core::mem;
+
 use super::cross::{self, Places};
 use super::{
-    Descriptor, DescriptorRef, ExtensionType, HEADER_LEN, MAGIC, MemberRole, Permissive, Shard,
-    Statistics, VERSION_MAJOR, flag, foreign,
+    Descriptor, DescriptorRef, ExtensionType, Foreign, HEADER_LEN, MAGIC, MemberRole, Permissive,
+    Shard, Statistics, VERSION_MAJOR, flag,
 };
 use crate::accept::Accept;
 use crate::buffer::BufferHandle;
@@ -24,7 +26,7 @@ impl Descriptor {
     /// Every rule of pages 01 to 05; private tags are refused (see
     /// [`decode_with`](Self::decode_with)).
     pub fn decode(bytes: &[u8]) -> Result<Self> {
-        Ok(DescriptorRef::read(bytes)?.to_owned())
+        read::<_, Kept>(bytes, &Accept::NONE, &mut Silent)
     }
 
     /// Reads a descriptor with private tags that were agreed, and shows `trace` each
@@ -34,7 +36,7 @@ impl Descriptor {
     ///
     /// As [`decode`](Self::decode).
     pub fn decode_with<T: Trace>(bytes: &[u8], accept: &Accept, trace: &mut T) -> Result<Self> {
-        Ok(DescriptorRef::read_with(bytes, accept, trace)?.to_owned())
+        read::<T, Kept>(bytes, accept, trace)
     }
 
     /// The length of the descriptor that starts `prefix`, from its first 10 bytes.
@@ -62,9 +64,8 @@ impl<'a> DescriptorRef<'a> {
     /// # Errors
     ///
     /// As [`Descriptor::decode`].
-    #[inline]
     pub fn read(bytes: &'a [u8]) -> Result<Self> {
-        Self::read_with(bytes, &Accept::default(), &mut Silent)
+        read::<_, InPlace>(bytes, &Accept::NONE, &mut Silent)
     }
 
     /// Reads a descriptor in place with private tags that were agreed, and shows `trace`
@@ -74,7 +75,7 @@ impl<'a> DescriptorRef<'a> {
     ///
     /// As [`Descriptor::decode`].
     pub fn read_with<T: Trace>(bytes: &'a [u8], accept: &Accept, trace: &mut T) -> Result<Self> {
-        sections(bytes, accept, trace)?.join()
+        read::<T, InPlace>(bytes, accept, trace)
     }
 
     /// Reads a descriptor as a relay does: one whose element type, layout or quantization
@@ -82,92 +83,138 @@ impl<'a> DescriptorRef<'a> {
     ///
     /// # Errors
     ///
-    /// Every rule that does not depend on what is unknown.
+    /// Every rule of a section by itself, and between sections those that do not depend
+    /// on what is unknown.
     pub fn read_permissive(bytes: &'a [u8], accept: &Accept) -> Result<Permissive<'a>> {
-        let sections = sections(bytes, accept, &mut Silent)?;
-        match sections.unknown {
-            None => sections.join().map(Permissive::Known),
-            Some(reason) => Ok(Permissive::Foreign(foreign::from_sections(sections, reason))),
+        read::<_, Permissively>(bytes, accept, &mut Silent)
+    }
+}
+
+/// What becomes of a descriptor that was read in place.
+trait Reading<'a> {
+    /// Whether a tag that is not known is stepped over.
+    const PERMISSIVE: bool = false;
+    type Read;
+    /// Takes the descriptor and its scheme, which are not looked at again.
+    fn known(descriptor: &mut DescriptorRef<'a>, scheme: &mut Scheme<'a>) -> Self::Read;
+    fn foreign(foreign: Foreign<'a>) -> Result<Self::Read> {
+        Err(foreign.reason())
+    }
+}
+
+/// The quantization of a descriptor being read. It is not moved into the descriptor before
+/// the end: a value that was just written is slow to move.
+type Scheme<'a> = Option<Quantization<Borrowed<'a>>>;
+
+struct InPlace;
+struct Kept;
+struct Permissively;
+
+impl<'a> Reading<'a> for InPlace {
+    type Read = DescriptorRef<'a>;
+    #[inline(always)]
+    fn known(descriptor: &mut DescriptorRef<'a>, scheme: &mut Scheme<'a>) -> Self::Read {
+        descriptor.take(scheme)
+    }
+}
+
+impl<'a> Reading<'a> for Kept {
+    type Read = Descriptor;
+    #[inline(always)]
+    fn known(descriptor: &mut DescriptorRef<'a>, scheme: &mut Scheme<'a>) -> Self::Read {
+        descriptor.kept(scheme)
+    }
+}
+
+impl<'a> Reading<'a> for Permissively {
+    const PERMISSIVE: bool = true;
+    type Read = Permissive<'a>;
+    fn known(descriptor: &mut DescriptorRef<'a>, scheme: &mut Scheme<'a>) -> Self::Read {
+        Permissive::Known(descriptor.take(scheme))
+    }
+    fn foreign(foreign: Foreign<'a>) -> Result<Self::Read> {
+        Ok(Permissive::Foreign(foreign))
+    }
+}
+
+impl<'a> DescriptorRef<'a> {
+    /// Row-major, with no optional section.
+    #[inline(always)]
+    fn plain(
+        version_minor: u8,
+        dtype: Dtype,
+        shape: WireArray<'a, u64>,
+        byte_offset: u64,
+        buffers: WireArray<'a, BufferHandle>,
+    ) -> Self {
+        Descriptor {
+            version_minor,
+            dtype,
+            shape,
+            byte_offset,
+            layout: Layout::RowMajor,
+            buffers,
+            quantization: None,
+            shard: None,
+            statistics: None,
+            member: None,
+        }
+    }
+
+    /// The descriptor, leaving a plain layout that owns nothing behind.
+    #[inline(always)]
+    fn take(&mut self, scheme: &mut Scheme<'a>) -> Self {
+        Descriptor {
+            version_minor: self.version_minor,
+            dtype: self.dtype,
+            shape: self.shape,
+            byte_offset: self.byte_offset,
+            layout: mem::replace(&mut self.layout, Layout::RowMajor),
+            buffers: self.buffers,
+            quantization: scheme.take(),
+            shard: self.shard.take(),
+            statistics: self.statistics.take(),
+            member: self.member,
         }
     }
 }
 
-/// What was read, each section by its own rules.
-pub(super) struct Sections<'a> {
-    pub(super) bytes: &'a [u8],
-    pub(super) version_minor: u8,
-    pub(super) type_tag: u8,
-    pub(super) layout_tag: u8,
-    pub(super) dtype: Option<Dtype>,
-    pub(super) shape: WireArray<'a, u64>,
-    pub(super) byte_offset: u64,
-    pub(super) layout: Option<Layout<Borrowed<'a>>>,
-    pub(super) buffers: WireArray<'a, BufferHandle>,
-    pub(super) quantization: Option<Quantization<Borrowed<'a>>>,
-    shard: Option<Shard<Borrowed<'a>>>,
-    statistics: Option<Statistics<Borrowed<'a>>>,
-    member: Option<MemberRole>,
-    places: Places,
-    /// The first tag a strict reader refuses and a permissive one steps over.
-    pub(super) unknown: Option<Error>,
-}
-
-impl<'a> Sections<'a> {
-    /// Checks what ties the sections together.
-    #[inline(always)]
-    fn join(self) -> Result<DescriptorRef<'a>> {
-        let (Some(dtype), Some(layout), None) = (self.dtype, self.layout, self.unknown) else {
-            return Err(self.unknown.unwrap_or(Error::new(
-                Rule::LayoutUnknownTag,
-                "layout_tag",
-                15,
-                Value::None,
-                Expected::Unsaid,
-            )));
-        };
-        let descriptor = Descriptor {
-            version_minor: self.version_minor,
-            dtype,
-            shape: self.shape,
-            byte_offset: self.byte_offset,
-            layout,
-            buffers: self.buffers,
-            quantization: self.quantization,
-            shard: self.shard,
-            statistics: self.statistics,
-            member: self.member,
-        };
-        cross::check(&descriptor, &self.places)?;
-        Ok(descriptor)
+/// Minor version and length, from the first 10 bytes.
+#[inline(always)]
+fn start(input: &[u8]) -> Result<(u8, u32)> {
+    match input.first_chunk::<10>() {
+        Some([magic @ .., VERSION_MAJOR, minor, l0, l1, l2, l3]) if *magic == MAGIC => {
+            let length = u32::from_le_bytes([*l0, *l1, *l2, *l3]);
+            if as_index(u64::from(length)) < HEADER_LEN {
+                let found = Value::Unsigned(u64::from(length));
+                let rule = Rule::DescriptorLengthBelowHeader;
+                let expected = Expected::AtLeast(20);
+                return Err(Error::new(rule, "descriptor_length", 6, found, expected));
+            }
+            Ok((*minor, length))
+        }
+        _ => Err(no_start(input)),
     }
 }
 
-/// Magic, version and length. What is short is first judged by what is there.
-fn start(input: &[u8]) -> Result<(u8, u32)> {
+/// What is short is first judged by what is there.
+#[cold]
+fn no_start(input: &[u8]) -> Error {
     if !input.iter().zip(&MAGIC).all(|(found, magic)| found == magic) {
         let found = Value::first_of(input);
         let expected = Expected::OneOf("\"HRRY\"");
-        return Err(Error::new(Rule::DescriptorMagic, "magic", 0, found, expected));
+        return Error::new(Rule::DescriptorMagic, "magic", 0, found, expected);
     }
-    let Some([_, _, _, _, major, minor, l0, l1, l2, l3]) = input.first_chunk::<10>() else {
-        return Err(truncated(input, 10));
+    let major = match input.get(4) {
+        Some(major) if input.len() >= 10 => *major,
+        _ => return truncated(input, 10),
     };
-    if *major != VERSION_MAJOR {
-        let rule = if *major == 0 {
-            Rule::DescriptorVersionMajorZero
-        } else {
-            Rule::DescriptorVersionMajor
-        };
-        let found = Value::Unsigned(u64::from(*major));
-        return Err(Error::new(rule, "version_major", 4, found, Expected::Exactly(1)));
-    }
-    let length = u32::from_le_bytes([*l0, *l1, *l2, *l3]);
-    if as_index(u64::from(length)) < HEADER_LEN {
-        let found = Value::Unsigned(u64::from(length));
-        let rule = Rule::DescriptorLengthBelowHeader;
-        return Err(Error::new(rule, "descriptor_length", 6, found, Expected::AtLeast(20)));
-    }
-    Ok((*minor, length))
+    let rule = match major {
+        0 => Rule::DescriptorVersionMajorZero,
+        _ => Rule::DescriptorVersionMajor,
+    };
+    let found = Value::Unsigned(u64::from(major));
+    Error::new(rule, "version_major", 4, found, Expected::Exactly(1))
 }
 
 #[cold]
@@ -177,12 +224,17 @@ fn truncated(input: &[u8], needed: u64) -> Error {
     Error::new(rule, "descriptor", as_offset(input.len()), found, Expected::AtLeast(needed))
 }
 
-#[inline(always)]
-fn sections<'a, T: Trace>(input: &'a [u8], accept: &Accept, trace: &mut T) -> Result<Sections<'a>> {
+/// Header, shape, layout and buffers, each by its own rules; then what may follow. What
+/// is rare is a call, so that what is common stays in registers.
+fn read<'a, T: Trace, R: Reading<'a>>(
+    input: &'a [u8],
+    accept: &Accept,
+    trace: &mut T,
+) -> Result<R::Read> {
     let (version_minor, length) = start(input)?;
-    if input.len() < HEADER_LEN {
+    let Some(_) = input.first_chunk::<HEADER_LEN>() else {
         return Err(truncated(input, 20));
-    }
+    };
     let mut r = Reader::new(input, Rule::DescriptorTruncated, trace);
     let head = r.block::<HEADER_LEN>("header")?;
     let _: [u8; 4] = r.bytes(&head, 0, "magic");
@@ -216,13 +268,13 @@ fn sections<'a, T: Trace>(input: &'a [u8], accept: &Accept, trace: &mut T) -> Re
     }
 
     let mut unknown = None;
-    let mut dtype = match Dtype::from_tag(type_tag) {
+    let dtype = match Dtype::from_tag(type_tag) {
         Ok(dtype) => Some(dtype),
         Err(Rule::TypePrivateTag) if accept.dtypes.has(type_tag) => None,
         Err(rule) => {
             let found = Value::Tag(u64::from(type_tag));
             let error = head.refuse(rule, 14, "type_tag", found, Expected::Unsaid);
-            if rule == Rule::TypeInvalidTag {
+            if !R::PERMISSIVE || rule == Rule::TypeInvalidTag {
                 return Err(error);
             }
             unknown = Some(error);
@@ -236,116 +288,152 @@ fn sections<'a, T: Trace>(input: &'a [u8], accept: &Accept, trace: &mut T) -> Re
         } else {
             (Rule::ExtTypeFlagUnexpected, Expected::OneOf("bit 2 clear"))
         };
-        // An unknown type breaks its own rule first.
-        let broken = head.refuse(rule, 10, "flags", Value::Tag(u64::from(flags)), expected);
-        return Err(unknown.unwrap_or(broken));
+        return Err(head.refuse(rule, 10, "flags", Value::Tag(u64::from(flags)), expected));
     }
-    let layout_known = match layout::tag_name(layout_tag) {
-        Ok(_) if layout_tag < 0xF0 || accept.layouts.has(layout_tag) => true,
-        fault => {
-            let rule = fault.err().unwrap_or(Rule::LayoutPrivateTag);
-            let found = Value::Tag(u64::from(layout_tag));
-            let error = head.refuse(rule, 15, "layout_tag", found, Expected::Unsaid);
-            if rule == Rule::LayoutInvalidTag {
-                return Err(unknown.unwrap_or(error));
+    let mut fields_known = true;
+    if layout_tag != 0x01 {
+        let refuse = |rule, expected| {
+            head.refuse(rule, 15, "layout_tag", Value::Tag(u64::from(layout_tag)), expected)
+        };
+        if let Some(rule) = layout::tag_fault(layout_tag, accept) {
+            let error = refuse(rule, Expected::Unsaid);
+            if !R::PERMISSIVE || rule == Rule::LayoutInvalidTag {
+                return Err(error);
             }
             unknown = unknown.or(Some(error));
             // A private layout says how long it is; an unknown one does not.
-            rule == Rule::LayoutPrivateTag
+            fields_known = rule == Rule::LayoutPrivateTag;
         }
-    };
-    if rank == 0 && layout_tag != 0x01 {
-        let found = Value::Tag(u64::from(layout_tag));
-        let expected = Expected::OneOf("0x01 (row-major)");
-        let broken = head.refuse(Rule::DescriptorScalarLayout, 15, "layout_tag", found, expected);
-        return Err(unknown.unwrap_or(broken));
+        if rank == 0 {
+            let expected = Expected::OneOf("0x01 (row-major)");
+            return Err(refuse(Rule::DescriptorScalarLayout, expected));
+        }
     }
 
     r.end_at(as_index(length), Rule::DescriptorOverrun);
     let shape = r.array::<u64>("shape", "shape", as_index(u64::from(rank)))?;
-    let mut places = Places { byte_offset: r.position(), ..Places::default() };
     let offset = r.block::<8>("byte_offset")?;
     let byte_offset = r.u64(&offset, 0, "byte_offset");
 
-    let mut read = Sections {
-        bytes: input.get(..as_index(length)).unwrap_or(input),
-        version_minor,
-        type_tag,
-        layout_tag,
-        dtype: None,
-        shape,
-        byte_offset,
-        layout: None,
-        buffers: WireArray::over(&[]),
-        quantization: None,
-        shard: None,
-        statistics: None,
-        member: None,
-        places,
-        unknown,
-    };
-    if !layout_known {
-        // Where its fields end, and what follows, cannot be told.
-        return Ok(read);
+    let mut layout = Layout::RowMajor;
+    let mut buffers = WireArray::over(&[]);
+    let mut table = 0;
+    // Where the fields of an unknown layout end, and what follows, cannot be told.
+    if fields_known {
+        if layout_tag != 0x01 {
+            layout = r.apart(|r| Layout::load(r, layout_tag, &shape, accept))?;
+        }
+        let count = r.block::<1>("buffer table")?;
+        let count = r.u8(&count, 0, "buffer_count");
+        table = r.position();
+        buffers = r.array::<BufferHandle>("buffer table", "handle", usize::from(count))?;
+        for (n, raw) in buffers.raws().iter().enumerate() {
+            let at = table.saturating_add(as_offset(n.saturating_mul(BufferHandle::SIZE)));
+            BufferHandle::check_raw(raw, at, accept)?;
+        }
     }
-    let layout = Layout::load(&mut r, layout_tag, &shape, accept)?;
-
-    let count = r.block::<1>("buffer table")?;
-    let count = r.u8(&count, 0, "buffer_count");
-    places.table = r.position();
-    let buffers = r.array::<BufferHandle>("buffer table", "handle", usize::from(count))?;
-    for (n, raw) in buffers.raws().enumerate() {
-        let at = places.table.saturating_add(as_offset(n.saturating_mul(BufferHandle::SIZE)));
-        BufferHandle::checked(*raw, at, accept)?;
+    let mut places = Places::of(rank, table);
+    // Most descriptors: row-major, with no more sections but quantization. The rules are
+    // those of all, and cost little where so much is known.
+    let is_whole = |r: &Reader<'a, '_, T>| r.left() == 0 && input.len() == as_index(length);
+    if let (Some(dtype), 0x01, 0) = (dtype, layout_tag, flags)
+        && is_whole(&r)
+    {
+        let mut plain = DescriptorRef::plain(version_minor, dtype, shape, byte_offset, buffers);
+        cross::check(&plain, None, places)?;
+        return Ok(R::known(&mut plain, &mut None));
     }
-
-    if flags != 0 {
-        if flags & flag::QUANTIZATION != 0 {
-            places.quantization = r.position().saturating_add(4);
-            if layout.kind() == LayoutKind::Virtual {
-                let (rule, at) = (Rule::LayoutCompositeQuantized, places.quantization);
-                return Err(Error::new(rule, "quantization", at, Value::None, Expected::Unsaid));
+    // Something plain stands for a type that is private, until its record is read, or not
+    // known.
+    let is_named = dtype.is_some();
+    let dtype = dtype.unwrap_or(Dtype::UInt8);
+    let mut scheme = None;
+    if flags & flag::QUANTIZATION != 0 && fields_known {
+        places.quantization = r.position().saturating_add(4);
+        if layout.kind() == LayoutKind::Virtual {
+            let (rule, at) = (Rule::LayoutCompositeQuantized, places.quantization);
+            return Err(Error::new(rule, "quantization", at, Value::None, Expected::Unsaid));
+        }
+        let dtype = is_named.then_some(dtype);
+        let context = Context { type_tag, dtype, shape, accept };
+        let mut skipped = None;
+        r.apart(|r| Quantization::load(r, &context, &mut scheme, &mut skipped))?;
+        if let Some(error) = skipped {
+            if !R::PERMISSIVE {
+                return Err(error);
             }
-            let context = Context { type_tag, dtype, shape: &shape, accept };
-            match Quantization::load(&mut r, &context)? {
-                Ok(scheme) => read.quantization = Some(scheme),
-                Err(error) => read.unknown = read.unknown.or(Some(error)),
-            }
-        }
-        if flags & flag::SHARD != 0 {
-            places.shard = r.position();
-            read.shard = Some(Shard::load(&mut r, &shape, input)?);
-        }
-        if flags & flag::STATISTICS != 0 {
-            places.statistics = r.position();
-            read.statistics = Some(Statistics::load(&mut r)?);
-        }
-        if flags & flag::EXTENSION_TYPE != 0 {
-            let record = ExtensionType::load(&mut r)?;
-            dtype = PrivateDtype::new(type_tag, record).ok().map(Dtype::Private);
-        }
-        if flags & flag::MEMBER != 0 {
-            places.member = r.position();
-            read.member = Some(MemberRole::load(&mut r)?);
+            unknown = unknown.or(Some(error));
         }
     }
-    let end = r.position();
-    if end != length {
-        if version_minor == 0 {
-            let rule = Rule::DescriptorTrailingBytes;
-            let found = Value::Unsigned(length.saturating_sub(end));
-            return Err(Error::new(rule, "descriptor", end, found, Expected::Exactly(0)));
-        }
-        r.opaque("later version", "ignored", length.saturating_sub(end))?;
+    if layout_tag == 0x01
+        && flags == flag::QUANTIZATION
+        && is_whole(&r)
+        && (!R::PERMISSIVE || unknown.is_none())
+    {
+        let mut plain = DescriptorRef::plain(version_minor, dtype, shape, byte_offset, buffers);
+        cross::check(&plain, scheme.as_ref(), places)?;
+        return Ok(R::known(&mut plain, &mut scheme));
+    }
+    let mut descriptor = DescriptorRef::plain(version_minor, dtype, shape, byte_offset, buffers);
+    descriptor.layout = layout;
+    if fields_known {
+        optional(r, flags, type_tag, length, &mut descriptor, &mut places)?;
     }
     if as_index(length) != input.len() {
         let found = Value::Unsigned(as_offset(input.len()));
         let rule = Rule::DescriptorExtraBytes;
         return Err(Error::new(rule, "descriptor", length, found, Expected::Exactly(length)));
     }
-    read.dtype = dtype;
-    read.layout = Some(layout);
-    read.buffers = buffers;
-    read.places = places;
-    Ok(read)
+    if let Some(reason) = unknown {
+        cross::check_foreign(&descriptor, places)?;
+        return R::foreign(Foreign::new(input, &descriptor, reason));
+    }
+    cross::check_any(&descriptor, scheme.as_ref(), places)?;
+    Ok(R::known(&mut descriptor, &mut scheme))
+}
+
+/// The other sections that a flag announces, each by its own rules.
+#[inline(never)]
+fn optional<'a, T: Trace>(
+    mut r: Reader<'a, '_, T>,
+    flags: u32,
+    type_tag: u8,
+    length: u64,
+    d: &mut DescriptorRef<'a>,
+    places: &mut Places,
+) -> Result<()> {
+    if flags & flag::SHARD != 0 {
+        places.shard = r.position();
+        d.shard = Some(Shard::load(&mut r, &d.shape)?);
+    }
+    if flags & flag::STATISTICS != 0 {
+        places.statistics = r.position();
+        d.statistics = Some(Statistics::load(&mut r)?);
+    }
+    if flags & flag::EXTENSION_TYPE != 0 {
+        let record = ExtensionType::load(&mut r)?;
+        if let Ok(private) = PrivateDtype::new(type_tag, record) {
+            d.dtype = Dtype::Private(private);
+        }
+    }
+    if flags & flag::MEMBER != 0 {
+        places.member = r.position();
+        d.member = Some(MemberRole::load(&mut r)?);
+    }
+    if r.position() == length {
+        return Ok(());
+    }
+    later(&mut r, d.version_minor)
+}
+
+/// Steps over what a later minor version may say.
+#[cold]
+fn later<T: Trace>(r: &mut Reader<'_, '_, T>, version_minor: u8) -> Result<()> {
+    let left = as_offset(r.left());
+    if version_minor == 0 {
+        let rule = Rule::DescriptorTrailingBytes;
+        let (at, found) = (r.position(), Value::Unsigned(left));
+        return Err(Error::new(rule, "descriptor", at, found, Expected::Exactly(0)));
+    }
+    r.opaque("later version", "ignored", left).map(|_| ())
 }

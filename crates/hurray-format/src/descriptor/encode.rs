@@ -7,36 +7,35 @@ use super::{Descriptor, ExtensionType, HEADER_LEN, MAGIC, MemberRole, VERSION_MA
 use crate::buffer::BufferHandle;
 use crate::dtype::Dtype;
 use crate::error::{Error, Expected, Result, Value};
-use crate::layout::Layout;
 use crate::quant::Quantization;
 use crate::rules::Rule;
-use crate::wire::{Array, Item, Storage, Writer, as_offset};
+use crate::wire::{Array, Storage, Writer, as_offset};
 
 impl<S: Storage> Descriptor<S> {
     /// The length of the encoded descriptor in bytes.
-    #[inline]
     pub fn encoded_len(&self) -> usize {
-        let shape = self.rank().saturating_mul(8);
-        let table = self.buffers.len().saturating_mul(BufferHandle::SIZE);
-        // Header, byte_offset, buffer_count.
-        let fixed = HEADER_LEN.saturating_add(9).saturating_add(shape).saturating_add(table);
-        match self.layout {
-            Layout::RowMajor | Layout::ColumnMajor if self.flags() == 0 => fixed,
-            _ => fixed.saturating_add(self.further_len()),
-        }
+        self.length(self.flags())
     }
 
-    /// Layout fields and optional sections.
-    fn further_len(&self) -> usize {
-        let layout = self.layout.encoded_len(self.rank());
+    #[inline(always)]
+    fn length(&self, flags: u32) -> usize {
+        let rank = self.rank();
+        let shape = rank.saturating_mul(8);
+        let table = self.buffers.len().saturating_mul(BufferHandle::SIZE).saturating_add(1);
+        let fixed = HEADER_LEN.saturating_add(8).saturating_add(shape).saturating_add(table);
+        let layout = if self.layout.is_run() { 0 } else { self.layout.encoded_len(rank) };
+        let optional = if flags == 0 { 0 } else { self.optional_len() };
+        fixed.saturating_add(layout).saturating_add(optional)
+    }
+
+    fn optional_len(&self) -> usize {
         let quantization = self.quantization.as_ref().map_or(0, Quantization::encoded_len);
         let shard = self.shard.as_ref().map_or(0, |shard| shard.bytes().len());
         let statistics = self.statistics.as_ref().map_or(0, |statistics| statistics.bytes().len());
         let extension =
             if matches!(self.dtype, Dtype::Private(_)) { ExtensionType::SIZE } else { 0 };
         let member = if self.member.is_some() { MemberRole::SIZE } else { 0 };
-        layout
-            .saturating_add(quantization)
+        quantization
             .saturating_add(shard)
             .saturating_add(statistics)
             .saturating_add(extension)
@@ -45,8 +44,10 @@ impl<S: Storage> Descriptor<S> {
 
     /// The encoded descriptor.
     pub fn encode(&self) -> Vec<u8> {
-        let mut bytes = vec![0; self.encoded_len()];
-        self.store(&mut bytes);
+        let flags = self.flags();
+        let length = self.length(flags);
+        let mut bytes = vec![0; length];
+        self.store(Writer::new(&mut bytes), flags, length);
         bytes
     }
 
@@ -66,56 +67,64 @@ impl<S: Storage> Descriptor<S> {
     ///
     /// `descriptor.output-too-small`; what `out` holds then is unspecified.
     pub fn encode_into(&self, out: &mut [u8]) -> Result<usize> {
-        let length = self.encoded_len();
-        let room = as_offset(out.len());
-        let Some(out) = out.get_mut(..length) else {
-            let found = Value::Unsigned(room);
-            let expected = Expected::AtLeast(as_offset(length));
-            return Err(Error::new(Rule::DescriptorOutputTooSmall, "out", room, found, expected));
+        let flags = self.flags();
+        let length = self.length(flags);
+        let Some(place) = out.get_mut(..length) else {
+            return Err(too_small(out.len(), length));
         };
-        self.store(out);
+        self.store(Writer::new(place), flags, length);
         Ok(length)
     }
 
-    /// Fills `out`, which is as long as the descriptor.
+    /// Fills `w`, which has room for `length` bytes.
     #[inline(always)]
-    fn store(&self, out: &mut [u8]) {
-        let length = u32::try_from(out.len()).unwrap_or(u32::MAX);
+    fn store(&self, mut w: Writer<'_>, flags: u32, length: usize) {
+        let length = u32::try_from(length).unwrap_or(u32::MAX);
         let rank = u32::try_from(self.rank()).unwrap_or(u32::MAX);
-        let flags = self.flags();
-        let mut head = [0; HEADER_LEN];
-        let mut h = put(&mut head, MAGIC);
-        h = put(h, [VERSION_MAJOR, self.version_minor]);
-        h = put(h, length.to_le_bytes());
-        h = put(h, flags.to_le_bytes());
-        h = put(h, [self.dtype.tag(), self.layout.tag()]);
-        put(h, rank.to_le_bytes());
-
-        let mut rest = put(out, head);
-        rest = put_all(rest, &self.shape);
-        rest = put(rest, self.byte_offset.to_le_bytes());
-        if !matches!(self.layout, Layout::RowMajor | Layout::ColumnMajor) {
-            rest = self.store_layout(rest);
+        let [m0, m1, m2, m3] = MAGIC;
+        let [l0, l1, l2, l3] = length.to_le_bytes();
+        let [f0, f1, f2, f3] = flags.to_le_bytes();
+        let [r0, r1, r2, r3] = rank.to_le_bytes();
+        let (dtype, layout) = (self.dtype.tag(), self.layout.tag());
+        let minor = self.version_minor;
+        w.block(&[
+            m0,
+            m1,
+            m2,
+            m3,
+            VERSION_MAJOR,
+            minor,
+            l0,
+            l1,
+            l2,
+            l3,
+            f0,
+            f1,
+            f2,
+            f3,
+            dtype,
+            layout,
+            r0,
+            r1,
+            r2,
+            r3,
+        ]);
+        w.items(self.shape.iter());
+        w.u64(self.byte_offset);
+        if !self.layout.is_run() {
+            w.apart(|w| self.layout.store(self.rank(), w));
         }
-        rest = put(rest, [u8::try_from(self.buffers.len()).unwrap_or(u8::MAX)]);
-        rest = put_all(rest, &self.buffers);
+        w.u8(u8::try_from(self.buffers.len()).unwrap_or(u8::MAX));
+        w.items(self.buffers.iter());
         if flags != 0 {
-            self.store_optional(rest);
+            w.apart(|w| self.store_optional(w));
         }
+        debug_assert!(w.is_full(), "a descriptor of another length than announced");
     }
 
-    #[inline(never)]
-    fn store_layout<'o>(&self, out: &'o mut [u8]) -> &'o mut [u8] {
-        let mut w = Writer::new(out);
-        self.layout.store(self.rank(), &mut w);
-        w.into_rest()
-    }
-
-    #[inline(never)]
-    fn store_optional(&self, out: &mut [u8]) {
-        let mut w = Writer::new(out);
+    fn store_optional(&self, w: &mut Writer<'_>) {
         if let Some(quantization) = &self.quantization {
-            quantization.store(&mut w);
+            quantization.store(w);
         }
         if let Some(shard) = &self.shard {
             w.bytes(shard.bytes());
@@ -124,7 +133,7 @@ impl<S: Storage> Descriptor<S> {
             w.bytes(statistics.bytes());
         }
         if let Dtype::Private(private) = self.dtype {
-            private.record().store(&mut w);
+            private.record().store(w);
         }
         if let Some(role) = self.member {
             w.block(&[role.tag(), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
@@ -132,30 +141,9 @@ impl<S: Storage> Descriptor<S> {
     }
 }
 
-/// Writes `bytes` at the start of `out` and gives the rest. There is room: `out` was cut to
-/// the length of all that is put into it.
-#[inline(always)]
-fn put<const N: usize>(out: &mut [u8], bytes: [u8; N]) -> &mut [u8] {
-    match out.split_first_chunk_mut::<N>() {
-        Some((place, rest)) => {
-            *place = bytes;
-            rest
-        }
-        None => &mut [],
-    }
-}
-
-/// The same for the items of an array.
-#[inline(always)]
-fn put_all<'o, I: Item>(out: &'o mut [u8], items: &impl Array<I>) -> &'o mut [u8] {
-    let length = items.len().saturating_mul(I::SIZE);
-    match out.split_at_mut_checked(length) {
-        Some((places, rest)) => {
-            for (place, item) in I::chunks_mut(places).iter_mut().zip(items.iter()) {
-                *place = item.to_raw();
-            }
-            rest
-        }
-        None => &mut [],
-    }
+#[cold]
+fn too_small(room: usize, length: usize) -> Error {
+    let found = Value::Unsigned(as_offset(room));
+    let expected = Expected::AtLeast(as_offset(length));
+    Error::new(Rule::DescriptorOutputTooSmall, "out", as_offset(room), found, expected)
 }

@@ -1,9 +1,9 @@
 //! What a permissive reader keeps of a descriptor it does not wholly understand.
 
 use super::DescriptorRef;
-use super::decode::Sections;
 use crate::buffer::BufferHandle;
 use crate::error::Error;
+use crate::layout;
 use crate::wire::{Array, WireArray};
 
 /// The result of a permissive read.
@@ -27,18 +27,23 @@ pub struct Foreign<'a> {
     reason: Error,
 }
 
-pub(super) fn from_sections<'a>(sections: Sections<'a>, reason: Error) -> Foreign<'a> {
-    Foreign {
-        bytes: sections.bytes,
-        type_tag: sections.type_tag,
-        layout_tag: sections.layout_tag,
-        shape: sections.shape,
-        buffers: sections.layout.map(|_| sections.buffers),
-        reason,
-    }
-}
-
 impl<'a> Foreign<'a> {
+    /// What is known of `bytes`. In the descriptor something else stands for what is not.
+    pub(super) fn new(bytes: &'a [u8], known: &DescriptorRef<'a>, reason: Error) -> Self {
+        let tag = |at: usize| bytes.get(at).copied().unwrap_or_default();
+        let (type_tag, layout_tag) = (tag(14), tag(15));
+        let hides_table =
+            !matches!(layout_tag, 0xF0..=0xFE) && layout::tag_name(layout_tag).is_err();
+        Self {
+            bytes,
+            type_tag,
+            layout_tag,
+            shape: known.shape,
+            buffers: (!hides_table).then_some(known.buffers),
+            reason,
+        }
+    }
+
     /// The descriptor's bytes, to be forwarded as they are.
     pub fn bytes(&self) -> &'a [u8] {
         self.bytes

@@ -1,10 +1,13 @@
 //! Where one element lies, and whether index arrays and scales keep their rules.
 
+use smallvec::SmallVec;
+
 use super::Descriptor;
 use crate::dtype::Location;
 use crate::error::{Error, Expected, Result, Value};
 use crate::layout::{BlockPaged, Layout, LayoutKind};
 use crate::rules::Rule;
+use crate::shape::DYNAMIC;
 use crate::wire::{Array, Storage, as_index, as_offset};
 
 impl<S: Storage> Descriptor<S> {
@@ -54,7 +57,8 @@ impl<S: Storage> Descriptor<S> {
     ///
     /// # Errors
     ///
-    /// `index.no-address` for other layouts, `index.out-of-bounds`, and the rules of
+    /// `index.no-address` for other layouts, `index.out-of-bounds`,
+    /// `descriptor.unresolved` where the size of a slot is not known, and the rules of
     /// `sparse.block-paged.*`.
     pub fn locate_token(
         &self,
@@ -65,16 +69,20 @@ impl<S: Storage> Descriptor<S> {
         buffers: &[&[u8]],
     ) -> Result<Location> {
         let paged = self.paged()?;
+        // How many tokens there are in all does not matter.
+        if self.shape.iter().skip(1).any(|size| size == DYNAMIC) {
+            return Err(self.unresolved());
+        }
         let heads = self.dimension(1, head, "head")?;
         let dims = self.dimension(2, dim, "dim")?;
         let slot = paged.slot(sequence, token, buffers)?;
-        let element = i128::from(slot)
+        let element = slot
             .checked_mul(i128::from(heads))
             .and_then(|at| at.checked_add(i128::from(head)))
             .and_then(|at| at.checked_mul(i128::from(dims)))
             .and_then(|at| at.checked_add(i128::from(dim)));
         element.and_then(|element| self.dtype.place(0, element)).ok_or_else(|| {
-            let found = Value::Unsigned(slot);
+            let found = u64::try_from(slot).map_or(Value::BeyondU64, Value::Unsigned);
             let rule = Rule::LayoutBlockPagedBufferTooSmall;
             Error::new(rule, "page_pool", 0, found, Expected::Unsaid)
         })
@@ -112,6 +120,12 @@ impl<S: Storage> Descriptor<S> {
         Err(Error::new(Rule::IndexOutOfBounds, name, 0, Value::Unsigned(at), expected))
     }
 
+    #[cold]
+    fn unresolved(&self) -> Error {
+        let rule = Rule::DescriptorUnresolved;
+        Error::new(rule, "shape", 20, Value::None, Expected::Unsaid)
+    }
+
     fn check_index(&self, index: &[u64]) -> Result<()> {
         if index.len() != self.rank() {
             let found = Value::Unsigned(as_offset(index.len()));
@@ -119,8 +133,7 @@ impl<S: Storage> Descriptor<S> {
             return Err(Error::new(Rule::IndexRank, "index", 0, found, expected));
         }
         if self.is_dynamic() {
-            let rule = Rule::DescriptorUnresolved;
-            return Err(Error::new(rule, "shape", 20, Value::None, Expected::Unsaid));
+            return Err(self.unresolved());
         }
         for (k, at) in index.iter().enumerate() {
             self.dimension(k, *at, "index")?;
@@ -138,23 +151,30 @@ impl<S: Storage> Descriptor<S> {
     /// # Errors
     ///
     /// The rules of `sparse.*` and of `quant.*` values; `sparse.buffer-count` and
-    /// `sparse.buffer-too-small` where `buffers` are not what the table says. Offsets
-    /// count from the start of the buffer.
+    /// `sparse.buffer-too-small` where `buffers` are not what the table says;
+    /// `descriptor.unresolved` where the length of an index array depends on a dynamic
+    /// dimension. Offsets count from the start of the buffer.
     pub fn check_contents(&self, buffers: &[&[u8]]) -> Result<()> {
         if buffers.len() != self.buffers.len() {
             let found = Value::Unsigned(as_offset(buffers.len()));
             let expected = Expected::Exactly(as_offset(self.buffers.len()));
             return Err(Error::new(Rule::SparseBufferCount, "buffers", 0, found, expected));
         }
+        let mut held: SmallVec<[&[u8]; 4]> = SmallVec::new();
         for (handle, bytes) in self.buffers.iter().zip(buffers) {
-            if bytes.len() < as_index(handle.byte_size()) {
+            // Memory may be longer than the buffer in it.
+            let Some(bytes) = bytes.get(..as_index(handle.byte_size())) else {
                 let found = Value::Unsigned(as_offset(bytes.len()));
                 let expected = Expected::AtLeast(handle.byte_size());
                 let rule = Rule::SparseBufferTooSmall;
                 return Err(Error::new(rule, "buffers", 0, found, expected));
-            }
+            };
+            held.push(bytes);
         }
-        self.check_parameters(buffers)
+        if !self.layout.index_arrays_are_sized(&self.shape) {
+            return Err(self.unresolved());
+        }
+        self.check_parameters(&held)
     }
 
     /// Whether some buffer holds what [`check_contents`](Self::check_contents) looks at:
@@ -165,17 +185,17 @@ impl<S: Storage> Descriptor<S> {
     }
 
     /// [`check_contents`](Self::check_contents) without buffer 0, whose place in `buffers`
-    /// may be empty: the values themselves have no rule.
+    /// may be empty: the values themselves have no rule. An index array whose length depends
+    /// on a dynamic dimension is passed over.
     ///
     /// # Errors
     ///
     /// As [`check_contents`](Self::check_contents); a buffer that is too short is met where
     /// it ends.
     pub fn check_parameters(&self, buffers: &[&[u8]]) -> Result<()> {
-        if self.is_dynamic() {
-            return Ok(());
+        if self.layout.index_arrays_are_sized(&self.shape) {
+            self.layout.check_contents(&self.shape, buffers)?;
         }
-        self.layout.check_contents(&self.shape, buffers)?;
         match &self.quantization {
             Some(scheme) => scheme.check_values(self.dtype, buffers),
             None => Ok(()),

@@ -28,7 +28,7 @@ use crate::buffer::BufferHandle;
 use crate::dtype::Dtype;
 use crate::layout::Layout;
 use crate::quant::Quantization;
-use crate::wire::{Array, Borrowed, Owned, Storage, WireArray};
+use crate::wire::{Array, Borrowed, List, Owned, Storage, WireArray};
 
 /// What a tensor is: type, shape, layout, buffers, and how its codes become values.
 ///
@@ -167,9 +167,8 @@ impl<S: Storage> Descriptor<S> {
     /// a dimension is dynamic or the count needs more than 64 bits.
     pub fn element_count(&self) -> Option<u64> {
         match crate::shape::count(&self.shape) {
-            crate::shape::Count::Empty => Some(0),
-            crate::shape::Count::Dynamic => None,
-            crate::shape::Count::Elements(count) => u64::try_from(count).ok(),
+            crate::shape::Count::Elements(count) => Some(count),
+            crate::shape::Count::Dynamic | crate::shape::Count::Beyond => None,
         }
     }
 
@@ -196,14 +195,20 @@ impl<S: Storage> Descriptor<S> {
 
     /// The same descriptor, keeping its own arrays.
     pub fn to_owned(&self) -> Descriptor {
+        self.kept(&self.quantization)
+    }
+
+    /// The same, made in the caller's place: half of reading is moving.
+    #[inline(always)]
+    fn kept(&self, quantization: &Option<Quantization<S>>) -> Descriptor {
         Descriptor {
             version_minor: self.version_minor,
             dtype: self.dtype,
-            shape: self.shape.iter().collect(),
+            shape: List::of(&self.shape),
             byte_offset: self.byte_offset,
-            layout: self.layout.to_owned(),
-            buffers: self.buffers.iter().collect(),
-            quantization: self.quantization.as_ref().map(Quantization::to_owned),
+            layout: self.layout.kept(),
+            buffers: Owned::handles(&self.buffers),
+            quantization: quantization.as_ref().map(Quantization::to_owned),
             shard: self.shard.as_ref().map(Shard::to_owned),
             statistics: self.statistics.as_ref().map(Statistics::to_owned),
             member: self.member,

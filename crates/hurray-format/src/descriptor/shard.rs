@@ -31,8 +31,17 @@ impl Shard {
     /// The box at `offset` in a tensor of shape `parent`. That it fits, and that there
     /// is one number for each dimension, is checked with the descriptor.
     pub fn new(parent: &[u64], offset: &[u64]) -> Self {
-        let numbers: Vec<u8> = parent.iter().chain(offset).flat_map(|n| n.to_le_bytes()).collect();
+        let numbers: Vec<u8> = match parent.len() == offset.len() {
+            true => parent.iter().chain(offset).flat_map(|n| n.to_le_bytes()).collect(),
+            // One byte fits no rank: two arrays that differ must not pass for two others.
+            false => alloc::vec![0],
+        };
         Self { numbers: numbers.into_boxed_slice() }
+    }
+
+    /// Whether both arrays have one number for each dimension.
+    pub(crate) fn has_dimensions(&self, rank: usize) -> bool {
+        self.numbers.len() == rank.saturating_mul(16)
     }
 }
 
@@ -40,9 +49,8 @@ impl<'a> Shard<Borrowed<'a>> {
     pub(crate) fn load<T: Trace>(
         r: &mut Reader<'a, '_, T>,
         shape: &impl Array<u64>,
-        whole: &'a [u8],
     ) -> Result<Self> {
-        let start = r.position();
+        let (start, bytes) = (r.position(), r.rest());
         let rank = shape.len();
         let parent = r.array::<u64>("shard", "parent_shape", rank)?;
         let offset = r.array::<u64>("shard", "shard_offset", rank)?;
@@ -64,8 +72,8 @@ impl<'a> Shard<Borrowed<'a>> {
                 return refuse(rule, "shard_offset", 1, offset, expected);
             }
         }
-        let place = crate::wire::as_index(start)..crate::wire::as_index(r.position());
-        Ok(Self { numbers: whole.get(place).unwrap_or_default() })
+        let length = bytes.len().saturating_sub(r.left());
+        Ok(Self { numbers: bytes.get(..length).unwrap_or_default() })
     }
 }
 

@@ -7,6 +7,7 @@
 use super::contents::{Indices, PointerRules, check_pointers};
 use crate::error::{Error, Expected, Result, Value};
 use crate::rules::Rule;
+use crate::shape::Count;
 use crate::wire::{Array, Reader, Trace, as_offset};
 
 /// Which half of the cache the pages hold.
@@ -120,13 +121,18 @@ impl BlockPaged {
         u128::from(self.num_pages).saturating_mul(u128::from(self.page_size))
     }
 
+    /// The same, as the number of blocks a scheme has.
+    pub(crate) fn slot_count(&self) -> Count {
+        u64::try_from(self.slots()).map_or(Count::Beyond, Count::Elements)
+    }
+
     /// The width of the numbers in block_table and seq_ptr, in bytes.
     pub(crate) fn index_width(&self) -> u128 {
         if self.wide_indices { 8 } else { 4 }
     }
 
     /// The pool slot of token `token` of sequence `sequence`.
-    pub(crate) fn slot(&self, sequence: u32, token: u64, buffers: &[&[u8]]) -> Result<u64> {
+    pub(crate) fn slot(&self, sequence: u32, token: u64, buffers: &[&[u8]]) -> Result<i128> {
         if sequence >= self.num_seqs {
             let found = Value::Unsigned(u64::from(sequence));
             let expected = Expected::AtMost(u64::from(self.num_seqs.saturating_sub(1)));
@@ -150,7 +156,9 @@ impl BlockPaged {
             let expected = Expected::AtMost(self.num_pages.saturating_sub(1));
             return Err(table.refuse(Rule::SparseBlockPagedPageId, at, page, expected));
         }
-        Ok(page.saturating_mul(page_size).saturating_add(slot))
+        // 96 bits at most.
+        let first = i128::from(page).saturating_mul(i128::from(page_size));
+        Ok(first.saturating_add(i128::from(slot)))
     }
 
     /// Pointers and page ids. The format has no sentinel for "no page".

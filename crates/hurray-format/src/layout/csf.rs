@@ -93,10 +93,12 @@ impl<S: Storage> Csf<S> {
         let last = self.mode_order.len().saturating_sub(1);
         for (level, mode) in self.mode_order.iter().enumerate() {
             let pointers = level_pointers(level, nodes, buffers)?;
-            let end = if level == last {
+            // How many nodes a level above the last has, only its pointers say: a node
+            // may have no children. Nothing stored is no node anywhere.
+            let end = if level == last || self.nnz == 0 {
                 Expected::Exactly(self.nnz)
             } else {
-                Expected::AtMost(self.nnz)
+                Expected::AtMost(room(level, buffers))
             };
             check_pointers(&pointers, &RULES, end)?;
             nodes = pointers.need(nodes)?;
@@ -115,6 +117,15 @@ fn level_pointers<'b>(level: usize, parents: u64, buffers: &[&'b [u8]]) -> Resul
 }
 
 fn level_coordinates<'b>(level: usize, nodes: u64, buffers: &[&'b [u8]]) -> Result<Indices<'b>> {
-    let place = level.saturating_mul(2).saturating_add(2);
-    Indices::of(buffers, place, "crd", u128::from(nodes), false)
+    Indices::of(buffers, coordinates_place(level), "crd", u128::from(nodes), false)
+}
+
+/// How many coordinates the level's buffer has room for.
+fn room(level: usize, buffers: &[&[u8]]) -> u64 {
+    let bytes = buffers.get(coordinates_place(level)).map_or(0, |buffer| buffer.len());
+    as_offset(bytes.div_euclid(8))
+}
+
+fn coordinates_place(level: usize) -> usize {
+    level.saturating_mul(2).saturating_add(2)
 }

@@ -108,10 +108,12 @@ pub(crate) struct SharedRules {
 }
 
 /// A row of the table of layouts.
-struct Row {
+pub(crate) struct Row {
     name: &'static str,
-    kind: LayoutKind,
-    rules: SharedRules,
+    pub(crate) kind: LayoutKind,
+    /// How many buffers the layout itself has, where that does not depend on its fields.
+    buffers: Option<u32>,
+    pub(crate) rules: SharedRules,
 }
 
 const fn dense(name: &'static str) -> Row {
@@ -120,18 +122,19 @@ const fn dense(name: &'static str) -> Row {
         too_small: Rule::LayoutBufferTooSmall,
         byte_offset: None,
     };
-    Row { name, kind: LayoutKind::Dense, rules }
+    Row { name, kind: LayoutKind::Dense, buffers: Some(1), rules }
 }
 
 const fn other(
     name: &'static str,
     kind: LayoutKind,
+    buffers: Option<u32>,
     buffer_count: Rule,
     too_small: Rule,
     byte_offset: Rule,
 ) -> Row {
     let byte_offset = Some(byte_offset);
-    Row { name, kind, rules: SharedRules { buffer_count, too_small, byte_offset } }
+    Row { name, kind, buffers, rules: SharedRules { buffer_count, too_small, byte_offset } }
 }
 
 const ROW_MAJOR: Row = dense("row-major");
@@ -142,6 +145,7 @@ const MORTON: Row = dense("morton");
 const COO: Row = other(
     "coo",
     LayoutKind::Sparse,
+    Some(2),
     Rule::LayoutCooBufferCount,
     Rule::LayoutCooBufferTooSmall,
     Rule::LayoutCooByteOffset,
@@ -149,6 +153,7 @@ const COO: Row = other(
 const CSR: Row = other(
     "csr",
     LayoutKind::Sparse,
+    Some(3),
     Rule::LayoutCsrBufferCount,
     Rule::LayoutCsrBufferTooSmall,
     Rule::LayoutCsrByteOffset,
@@ -156,6 +161,7 @@ const CSR: Row = other(
 const CSC: Row = other(
     "csc",
     LayoutKind::Sparse,
+    Some(3),
     Rule::LayoutCscBufferCount,
     Rule::LayoutCscBufferTooSmall,
     Rule::LayoutCscByteOffset,
@@ -163,6 +169,7 @@ const CSC: Row = other(
 const CSF: Row = other(
     "csf",
     LayoutKind::Sparse,
+    None,
     Rule::LayoutCsfBufferCount,
     Rule::LayoutCsfBufferTooSmall,
     Rule::LayoutCsfByteOffset,
@@ -170,6 +177,7 @@ const CSF: Row = other(
 const BLOCK_PAGED: Row = other(
     "block-paged",
     LayoutKind::Indirect,
+    Some(3),
     Rule::LayoutBlockPagedBufferCount,
     Rule::LayoutBlockPagedBufferTooSmall,
     Rule::LayoutBlockPagedByteOffset,
@@ -177,12 +185,13 @@ const BLOCK_PAGED: Row = other(
 const COMPOSITE: Row = other(
     "composite",
     LayoutKind::Virtual,
+    Some(0),
     Rule::LayoutCompositeBufferCount,
     Rule::LayoutBufferTooSmall,
     Rule::LayoutCompositeByteOffset,
 );
 const HILBERT: Row = dense("hilbert");
-const PRIVATE: Row = Row { kind: LayoutKind::Private, ..dense("private") };
+const PRIVATE: Row = Row { kind: LayoutKind::Private, buffers: None, ..dense("private") };
 
 /// The name of a layout tag, or the rule that the tag breaks.
 pub(crate) const fn tag_name(tag: u8) -> Result<&'static str, Rule> {
@@ -206,6 +215,16 @@ pub(crate) const fn tag_name(tag: u8) -> Result<&'static str, Rule> {
     })
 }
 
+/// The rule that a layout tag breaks, unless it is named or was agreed.
+#[inline]
+pub(crate) fn tag_fault(tag: u8, accept: &Accept) -> Option<Rule> {
+    match tag_name(tag) {
+        Ok(_) if tag < 0xF0 || accept.layouts.has(tag) => None,
+        Ok(_) => Some(Rule::LayoutPrivateTag),
+        Err(rule) => Some(rule),
+    }
+}
+
 impl Layout {
     /// Strided by these steps, in elements.
     pub fn strided(strides: impl Into<List<i64>>) -> Self {
@@ -221,24 +240,22 @@ impl Layout {
     pub fn morton(bits: impl Into<List<u32>>) -> Self {
         Self::Morton(Morton { bits: bits.into() })
     }
+
+    /// Whether each of its arrays has one number for each dimension.
+    pub(crate) fn has_dimensions(&self, rank: usize) -> bool {
+        match self {
+            Self::Strided(strides) => strides.len() == rank,
+            Self::Tiled(tiled) => tiled.has_dimensions(rank),
+            Self::Morton(morton) => morton.bits.len() == rank,
+            Self::Csf(csf) => csf.mode_order.len() == rank,
+            _ => true,
+        }
+    }
 }
 
 impl<'a> Layout<Borrowed<'a>> {
     /// Reads the fields of the layout `tag`, whose name is known.
-    #[inline(always)]
     pub(crate) fn load<T: Trace>(
-        r: &mut Reader<'a, '_, T>,
-        tag: u8,
-        shape: &impl Array<u64>,
-        accept: &Accept,
-    ) -> Result<Self> {
-        if tag == 0x01 {
-            return Ok(Self::RowMajor);
-        }
-        Self::load_fields(r, tag, shape, accept)
-    }
-
-    fn load_fields<T: Trace>(
         r: &mut Reader<'a, '_, T>,
         tag: u8,
         shape: &impl Array<u64>,
@@ -330,17 +347,19 @@ impl<S: Storage> Layout<S> {
     /// least one.
     #[inline]
     pub fn buffer_count(&self) -> Option<u32> {
-        Some(match self {
-            Self::Coo(_) => 2,
-            Self::Csr(_) | Self::Csc(_) | Self::BlockPaged(_) => 3,
+        match self {
             Self::Csf(csf) => {
                 let rank = u32::try_from(csf.mode_order.len()).unwrap_or(u32::MAX);
-                rank.saturating_mul(2).saturating_add(1)
+                Some(rank.saturating_mul(2).saturating_add(1))
             }
-            Self::Composite(_) => 0,
-            Self::Private(_) => return None,
-            _ => 1,
-        })
+            other => other.row().buffers,
+        }
+    }
+
+    /// Whether the elements lie one after the other from the first: row- or column-major.
+    #[inline(always)]
+    pub(crate) fn is_run(&self) -> bool {
+        matches!(self, Self::RowMajor | Self::ColumnMajor)
     }
 
     /// How far a dense layout reaches from its first element; `None` for the others. No
@@ -433,6 +452,17 @@ impl<S: Storage> Layout<S> {
         })
     }
 
+    /// Whether the shape says how long the index arrays are: the pointers of CSR and CSC
+    /// are one more than the dimension they cut, the others say it themselves.
+    pub(crate) fn index_arrays_are_sized(&self, shape: &impl Array<u64>) -> bool {
+        let cut = match self {
+            Self::Csr(_) => shape.at(ROWS.major),
+            Self::Csc(_) => shape.at(COLUMNS.major),
+            _ => None,
+        };
+        cut != Some(crate::shape::DYNAMIC)
+    }
+
     /// Checks the index arrays of sparse and paged tensors.
     pub(crate) fn check_contents(&self, shape: &impl Array<u64>, buffers: &[&[u8]]) -> Result<()> {
         match self {
@@ -486,6 +516,16 @@ impl<S: Storage> Layout<S> {
                 w.u32(u32::try_from(rank).unwrap_or(u32::MAX));
             }
             Self::Private(private) => private.store(w),
+        }
+    }
+
+    /// The same, made in the caller's place where nothing is to be copied.
+    #[inline(always)]
+    pub(crate) fn kept(&self) -> Layout {
+        match self {
+            Self::RowMajor => Layout::RowMajor,
+            Self::ColumnMajor => Layout::ColumnMajor,
+            other => other.to_owned(),
         }
     }
 

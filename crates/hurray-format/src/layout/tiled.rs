@@ -43,6 +43,15 @@ impl Tiled {
         let level = TileLevel { tile_shape: tile_shape.into(), outer };
         Self { levels: alloc::vec![level], inner: Order::RowMajor }
     }
+
+    pub(crate) fn has_dimensions(&self, rank: usize) -> bool {
+        let strides = |order: &Order| match order {
+            Order::Strided(strides) => strides.len() == rank,
+            Order::RowMajor | Order::ColumnMajor => true,
+        };
+        let level = |level: &TileLevel| level.tile_shape.len() == rank && strides(&level.outer);
+        !self.levels.is_empty() && self.levels.iter().all(level) && strides(&self.inner)
+    }
 }
 
 impl<'a> Tiled<Borrowed<'a>> {

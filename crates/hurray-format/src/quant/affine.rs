@@ -1,13 +1,13 @@
 //! The three affine schemes: `scale · (code − zero_point)` for the tensor, for each index
 //! along an axis, or for each block along an axis.
 
-use super::parameters::{self, Parameters, find_scale, parameter, refuse_scale};
+use super::parameters::{self, Parameter, Parameters, find_scale, refuse_scale};
 use super::{Context, IndexRules, blocks, need_storage};
 use crate::dtype::Dtype;
 use crate::error::{Error, Expected, Result, Value};
 use crate::rules::Rule;
-use crate::shape::DYNAMIC;
-use crate::wire::{Array, Block, Reader, Trace, WireArray, Writer, as_index, as_offset};
+use crate::shape::{Count, DYNAMIC};
+use crate::wire::{Array, Block, Reader, Trace, WireArray, as_index, as_offset};
 
 const S: &str = "quantization";
 /// The index of a buffer that is not there.
@@ -23,10 +23,7 @@ pub struct PerTensor {
 }
 
 impl PerTensor {
-    pub(crate) fn load<T: Trace, A: Array<u64>>(
-        r: &mut Reader<'_, '_, T>,
-        context: &Context<'_, A>,
-    ) -> Result<Self> {
+    pub(crate) fn load<T: Trace>(r: &mut Reader<'_, '_, T>, context: &Context<'_>) -> Result<Self> {
         let block = r.block::<12>(S)?;
         let scale = r.f32(&block, 0, "scale");
         let zero_point = r.i32(&block, 4, "zero_point");
@@ -55,10 +52,9 @@ impl PerTensor {
         Ok(Self { scale, zero_point })
     }
 
-    pub(crate) fn store(&self, w: &mut Writer<'_>) {
-        w.u32(self.scale.to_bits());
-        w.block(&self.zero_point.to_le_bytes());
-        w.zeros::<4>();
+    /// What follows the head.
+    pub(crate) fn words(&self) -> [u32; 3] {
+        [self.scale.to_bits(), self.zero_point.cast_unsigned(), 0]
     }
 }
 
@@ -74,13 +70,13 @@ pub struct PerChannel {
     pub zero_points: Option<u32>,
 }
 
-const CHANNEL_SCALES: IndexRules = IndexRules {
+static CHANNEL_SCALES: IndexRules = IndexRules {
     field: "scale_buffer_index",
     range: Rule::QuantPerChannelScaleIndexRange,
     is_data: Rule::QuantPerChannelScaleIndexIsData,
     size: Rule::QuantPerChannelScaleSize,
 };
-const CHANNEL_ZEROS: IndexRules = IndexRules {
+static CHANNEL_ZEROS: IndexRules = IndexRules {
     field: "zero_point_buffer_index",
     range: Rule::QuantPerChannelZeroPointIndexRange,
     is_data: Rule::QuantPerChannelZeroPointIndexIsData,
@@ -88,9 +84,9 @@ const CHANNEL_ZEROS: IndexRules = IndexRules {
 };
 
 impl PerChannel {
-    pub(crate) fn load<T: Trace, A: Array<u64>>(
+    pub(crate) fn load<T: Trace>(
         r: &mut Reader<'_, '_, T>,
-        context: &Context<'_, A>,
+        context: &Context<'_>,
         symmetric: bool,
     ) -> Result<Self> {
         let block = r.block::<16>(S)?;
@@ -105,7 +101,7 @@ impl PerChannel {
         need_axis(
             &block,
             axis,
-            context.shape,
+            &context.shape,
             Rule::QuantPerChannelAxis,
             Rule::QuantPerChannelDynamicAxis,
         )?;
@@ -120,21 +116,22 @@ impl PerChannel {
         Ok(Self { axis, scales, zero_points })
     }
 
-    pub(crate) fn store(&self, w: &mut Writer<'_>) {
-        w.u32(self.axis);
-        w.u32(self.scales);
-        w.u32(self.zero_points.unwrap_or(ABSENT));
-        w.block(&[Dtype::Float32.tag(), 0, 0, 0]);
+    /// What follows the head.
+    pub(crate) fn words(&self) -> [u32; 4] {
+        let zero_points = self.zero_points.unwrap_or(ABSENT);
+        [self.axis, self.scales, zero_points, u32::from(Dtype::Float32.tag())]
     }
 
     pub(crate) fn parameters(&self, shape: &impl Array<u64>) -> Parameters {
-        let channels = shape.at(as_index(u64::from(self.axis))).map(u128::from);
-        let zero = |index| parameter(index, channels, 4, CHANNEL_ZEROS);
+        let channels = shape.at(as_index(u64::from(self.axis))).unwrap_or(0);
         Parameters {
-            buffers: [
-                Some(parameter(self.scales, channels, 4, CHANNEL_SCALES)),
-                self.zero_points.map(zero),
-            ],
+            count: Count::Elements(channels),
+            scales: Some(Parameter { index: self.scales, width: 4, rules: &CHANNEL_SCALES }),
+            zero_points: self.zero_points.map(|index| Parameter {
+                index,
+                width: 4,
+                rules: &CHANNEL_ZEROS,
+            }),
             shared_size: Some(Rule::QuantPerChannelSharedSize),
         }
     }
@@ -182,13 +179,13 @@ pub struct PerBlock {
     pub scale_type: Dtype,
 }
 
-const BLOCK_SCALES: IndexRules = IndexRules {
+static BLOCK_SCALES: IndexRules = IndexRules {
     field: "scale_buffer_index",
     range: Rule::QuantPerBlockScaleIndexRange,
     is_data: Rule::QuantPerBlockScaleIndexIsData,
     size: Rule::QuantPerBlockScaleSize,
 };
-const BLOCK_ZEROS: IndexRules = IndexRules {
+static BLOCK_ZEROS: IndexRules = IndexRules {
     field: "zero_point_buffer_index",
     range: Rule::QuantPerBlockZeroPointIndexRange,
     is_data: Rule::QuantPerBlockZeroPointIndexIsData,
@@ -196,9 +193,10 @@ const BLOCK_ZEROS: IndexRules = IndexRules {
 };
 
 impl PerBlock {
-    pub(crate) fn load<T: Trace, A: Array<u64>>(
+    #[inline(always)]
+    pub(crate) fn load<T: Trace>(
         r: &mut Reader<'_, '_, T>,
-        context: &Context<'_, A>,
+        context: &Context<'_>,
         symmetric: bool,
     ) -> Result<Self> {
         let block = r.block::<20>(S)?;
@@ -214,7 +212,7 @@ impl PerBlock {
         let size = need_axis(
             &block,
             axis,
-            context.shape,
+            &context.shape,
             Rule::QuantPerBlockAxis,
             Rule::QuantPerBlockDynamicAxis,
         )?;
@@ -240,33 +238,36 @@ impl PerBlock {
         Ok(Self { axis, block_size, scales, zero_points, scale_type })
     }
 
-    pub(crate) fn store(&self, w: &mut Writer<'_>) {
-        w.u32(self.axis);
-        w.u32(self.block_size);
-        w.u32(self.scales);
-        w.u32(self.zero_points.unwrap_or(ABSENT));
-        w.block(&[self.scale_type.tag(), 0, 0, 0]);
+    /// What follows the head.
+    pub(crate) fn words(&self) -> [u32; 5] {
+        let zero_points = self.zero_points.unwrap_or(ABSENT);
+        let scale_type = u32::from(self.scale_type.tag());
+        [self.axis, self.block_size, self.scales, zero_points, scale_type]
     }
 
-    fn scale_width(&self) -> u64 {
-        u64::from(self.scale_type.bits()).div_euclid(8)
+    fn scale_width(&self) -> u32 {
+        if self.scale_type == Dtype::Float32 { 4 } else { 2 }
     }
 
-    pub(crate) fn parameters(&self, shape: &impl Array<u64>, slots: Option<u128>) -> Parameters {
-        let count = slots.or_else(|| blocks(shape, self.axis, self.block_size));
-        let zero = |index| parameter(index, count, 4, BLOCK_ZEROS);
+    #[inline(always)]
+    pub(crate) fn parameters(&self, shape: &impl Array<u64>, slots: Option<Count>) -> Parameters {
+        let count = slots.unwrap_or_else(|| blocks(shape, self.axis, self.block_size));
+        let (index, width) = (self.scales, self.scale_width());
         Parameters {
-            buffers: [
-                Some(parameter(self.scales, count, self.scale_width(), BLOCK_SCALES)),
-                self.zero_points.map(zero),
-            ],
+            count,
+            scales: Some(Parameter { index, width, rules: &BLOCK_SCALES }),
+            zero_points: self.zero_points.map(|index| Parameter {
+                index,
+                width: 4,
+                rules: &BLOCK_ZEROS,
+            }),
             shared_size: Some(Rule::QuantPerBlockSharedSize),
         }
     }
 
     pub(crate) fn check_values(&self, buffers: &[&[u8]]) -> Result<()> {
         let scales = parameters::buffer(buffers, self.scales, "scale")?;
-        let width = as_index(self.scale_width());
+        let width = as_index(u64::from(self.scale_width()));
         let (scales, _) = split_shared(scales, scales, self.scales, self.zero_points, width);
         let bad = match self.scale_type {
             Dtype::Float16 => find_scale(scales, widen_f16, is_scale),

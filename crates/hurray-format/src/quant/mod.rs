@@ -19,7 +19,8 @@ use crate::accept::Accept;
 use crate::dtype::Dtype;
 use crate::error::{Error, Expected, Result, Value};
 use crate::rules::Rule;
-use crate::wire::{Array, Borrowed, Owned, Reader, Storage, Trace, Writer, as_offset};
+use crate::shape::Count;
+use crate::wire::{Array, Borrowed, Owned, Reader, Storage, Trace, WireArray, Writer, as_offset};
 
 /// How stored codes become values. Buffer indices name entries of the buffer table.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,35 +50,40 @@ pub enum Quantization<S: Storage = Owned> {
     },
 }
 
-/// How many blocks a tensor has, saturated at 128 bits; `None` where the shape is dynamic.
-/// A partial last block counts.
-pub(crate) fn blocks(shape: &impl Array<u64>, axis: u32, block_size: u32) -> Option<u128> {
-    if crate::shape::is_dynamic(shape) {
-        return None;
-    }
+/// How many blocks a tensor has. A partial last block counts. `block_size` is a power of
+/// two, by which a shift divides.
+#[inline(always)]
+pub(crate) fn blocks(shape: &impl Array<u64>, axis: u32, block_size: u32) -> Count {
     let axis = crate::wire::as_index(u64::from(axis));
-    let sizes = shape.iter().enumerate().map(|(k, size)| {
-        if k == axis { size.div_ceil(u64::from(block_size.max(1))) } else { size }
-    });
-    Some(crate::shape::product_of(sizes))
+    let shift = block_size.trailing_zeros();
+    crate::shape::count_of(shape, |k, size| {
+        if k != axis {
+            return size;
+        }
+        let whole = size.checked_shr(shift).unwrap_or(0);
+        let is_partial = whole.checked_shl(shift) != Some(size);
+        whole.saturating_add(u64::from(is_partial))
+    })
 }
 
 /// What a scheme's payload is read against.
-pub(crate) struct Context<'s, A> {
+pub(crate) struct Context<'s> {
     pub(crate) type_tag: u8,
     /// The type, where it is not private or unknown.
     pub(crate) dtype: Option<Dtype>,
-    pub(crate) shape: &'s A,
+    pub(crate) shape: WireArray<'s, u64>,
     pub(crate) accept: &'s Accept,
 }
 
 impl<'a> Quantization<Borrowed<'a>> {
-    /// Reads `quantization_length` and the payload. `Ok(Err(..))` is a scheme that a
-    /// strict reader refuses and a permissive one steps over.
-    pub(crate) fn load<T: Trace, A: Array<u64>>(
+    /// Reads `quantization_length` and the payload into `place`; or into `unknown`, why a
+    /// strict reader refuses the scheme, which a permissive one steps over.
+    pub(crate) fn load<T: Trace>(
         r: &mut Reader<'a, '_, T>,
-        context: &Context<'_, A>,
-    ) -> Result<Result<Self>> {
+        context: &Context<'_>,
+        place: &mut Option<Self>,
+        unknown: &mut Option<Error>,
+    ) -> Result<()> {
         const S: &str = "quantization";
         let block = r.block::<4>(S)?;
         let length = r.u32(&block, 0, "quantization_length");
@@ -107,11 +113,16 @@ impl<'a> Quantization<Borrowed<'a>> {
             let found = Value::Tag(u64::from(tag));
             let error = head.refuse(rule, 0, "scheme_tag", found, expected);
             r.opaque(S, "payload", payload)?;
-            return if tag == 0 || tag == 0xFF { Err(error) } else { Ok(Err(error)) };
+            if tag == 0 || tag == 0xFF {
+                return Err(error);
+            }
+            *unknown = Some(error);
+            return Ok(());
         }
         if tag >= 0xF0 {
             let payload = r.opaque(S, "payload", payload)?;
-            return Ok(Ok(Self::Private { tag, version, flags, payload }));
+            *place = Some(Self::Private { tag, version, flags, payload });
+            return Ok(());
         }
         if version != 1 {
             let found = Value::Unsigned(u64::from(version));
@@ -134,17 +145,19 @@ impl<'a> Quantization<Borrowed<'a>> {
             return Err(short(size));
         }
         let symmetric = flags & 1 == 1;
-        let scheme = match tag {
+        *place = Some(match tag {
             1 => Self::PerTensor(PerTensor::load(r, context)?),
             2 => Self::PerChannel(PerChannel::load(r, context, symmetric)?),
             3 => Self::PerBlock(PerBlock::load(r, context, symmetric)?),
             4 => Self::Nf4(Nf4::load(r, context)?),
             _ => Self::Mxfp(Mxfp::load(r, context)?),
-        };
+        });
         // Bytes after the known fields belong to a later version: stepped over, not kept.
         let read = r.position().saturating_sub(start);
-        r.opaque(S, "ignored", u64::from(length).saturating_sub(read))?;
-        Ok(Ok(scheme))
+        if read < u64::from(length) {
+            r.opaque(S, "ignored", u64::from(length).saturating_sub(read))?;
+        }
+        Ok(())
     }
 }
 
@@ -161,8 +174,8 @@ fn tag_fault(tag: u8, accept: &Accept) -> Option<(Rule, Expected)> {
 }
 
 /// Refuses a storage type that a scheme does not have. No scheme stores private types.
-pub(crate) fn need_storage<A>(
-    context: &Context<'_, A>,
+pub(crate) fn need_storage(
+    context: &Context<'_>,
     allowed: fn(Dtype) -> bool,
     rule: Rule,
     names: &'static str,
@@ -215,13 +228,14 @@ impl<S: Storage> Quantization<S> {
 
     /// The buffers that hold its parameters. A paged tensor has one block for each of its
     /// `slots`, whatever its shape.
-    pub(crate) fn parameters(&self, shape: &impl Array<u64>, slots: Option<u128>) -> Parameters {
+    #[inline(always)]
+    pub(crate) fn parameters(&self, shape: &impl Array<u64>, slots: Option<Count>) -> Parameters {
         match self {
             Self::PerChannel(scheme) => scheme.parameters(shape),
             Self::PerBlock(scheme) => scheme.parameters(shape, slots),
             Self::Nf4(scheme) => scheme.parameters(shape),
             Self::Mxfp(scheme) => scheme.parameters(shape),
-            Self::PerTensor(_) | Self::Private { .. } => Parameters::default(),
+            Self::PerTensor(_) | Self::Private { .. } => Parameters::NONE,
         }
     }
 
@@ -246,19 +260,29 @@ impl<S: Storage> Quantization<S> {
         }
     }
 
+    /// The whole section. All but private schemes are numbers of 32 bits from end to end.
     pub(crate) fn store(&self, w: &mut Writer<'_>) {
-        let payload = self.encoded_len().saturating_sub(4);
-        w.u32(u32::try_from(payload).unwrap_or(u32::MAX));
+        let length = u32::try_from(self.encoded_len().saturating_sub(4)).unwrap_or(u32::MAX);
         let (version, flags) = self.header();
-        w.block(&[self.tag(), version]);
-        w.u16(flags);
+        let [f0, f1] = flags.to_le_bytes();
+        let head = u32::from_le_bytes([self.tag(), version, f0, f1]);
+        let short = |w: &mut Writer<'_>, [a, b, c]: [u32; 3]| w.words([length, head, a, b, c]);
         match self {
-            Self::PerTensor(scheme) => scheme.store(w),
-            Self::PerChannel(scheme) => scheme.store(w),
-            Self::PerBlock(scheme) => scheme.store(w),
-            Self::Nf4(scheme) => scheme.store(w),
-            Self::Mxfp(scheme) => scheme.store(w),
-            Self::Private { payload, .. } => w.bytes(payload.as_ref()),
+            Self::PerTensor(scheme) => short(w, scheme.words()),
+            Self::PerChannel(scheme) => {
+                let [a, b, c, d] = scheme.words();
+                w.words([length, head, a, b, c, d]);
+            }
+            Self::PerBlock(scheme) => {
+                let [a, b, c, d, e] = scheme.words();
+                w.words([length, head, a, b, c, d, e]);
+            }
+            Self::Nf4(scheme) => short(w, scheme.words()),
+            Self::Mxfp(scheme) => short(w, scheme.words()),
+            Self::Private { payload, .. } => {
+                w.words([length, head]);
+                w.bytes(payload.as_ref());
+            }
         }
     }
 

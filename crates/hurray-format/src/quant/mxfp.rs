@@ -2,12 +2,12 @@
 //! power of two (e8m0).
 
 use super::affine::need_axis;
-use super::parameters::{self, Parameters, parameter};
+use super::parameters::{self, Parameters};
 use super::{Context, IndexRules, blocks, need_storage};
 use crate::dtype::Dtype;
 use crate::error::{Error, Expected, Result, Value};
 use crate::rules::Rule;
-use crate::wire::{Array, Reader, Trace, Writer, as_offset};
+use crate::wire::{Array, Reader, Trace, as_offset};
 
 /// MXFP. 16 bytes on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub struct Mxfp {
     pub scales: u32,
 }
 
-const SCALES: IndexRules = IndexRules {
+static SCALES: IndexRules = IndexRules {
     field: "scale_buffer_index",
     range: Rule::QuantMxfpScaleIndexRange,
     is_data: Rule::QuantMxfpScaleIndexIsData,
@@ -28,10 +28,7 @@ const SCALES: IndexRules = IndexRules {
 };
 
 impl Mxfp {
-    pub(crate) fn load<T: Trace, A: Array<u64>>(
-        r: &mut Reader<'_, '_, T>,
-        context: &Context<'_, A>,
-    ) -> Result<Self> {
+    pub(crate) fn load<T: Trace>(r: &mut Reader<'_, '_, T>, context: &Context<'_>) -> Result<Self> {
         let block = r.block::<12>("quantization")?;
         let axis = r.u32(&block, 0, "axis");
         let block_size = r.u32(&block, 4, "block_size");
@@ -40,7 +37,7 @@ impl Mxfp {
         let names = "float8_e4m3, float8_e5m2, float4_e2m1, float6_e2m3, float6_e3m2, int8, int4";
         need_storage(context, is_storage, Rule::QuantMxfpStorageType, names)?;
         let rule = Rule::QuantMxfpAxis;
-        let size = need_axis(&block, axis, context.shape, rule, Rule::QuantMxfpDynamicAxis)?;
+        let size = need_axis(&block, axis, &context.shape, rule, Rule::QuantMxfpDynamicAxis)?;
         let refuse = |rule, expected| {
             let found = Value::Unsigned(u64::from(block_size));
             Err(block.refuse(rule, 4, "block_size", found, expected))
@@ -63,16 +60,14 @@ impl Mxfp {
         Ok(Self { axis, block_size, scales })
     }
 
-    pub(crate) fn store(&self, w: &mut Writer<'_>) {
-        w.u32(self.axis);
-        w.u32(self.block_size);
-        w.u32(self.scales);
+    /// What follows the head.
+    pub(crate) fn words(&self) -> [u32; 3] {
+        [self.axis, self.block_size, self.scales]
     }
 
     pub(crate) fn parameters(&self, shape: &impl Array<u64>) -> Parameters {
         let count = blocks(shape, self.axis, self.block_size);
-        let scales = parameter(self.scales, count, 1, SCALES);
-        Parameters { buffers: [Some(scales), None], shared_size: None }
+        Parameters::scales(self.scales, 1, count, &SCALES)
     }
 
     /// 0xFF is no scale. 0x00 is 2^-127 to a reader, and not to be written (decision 22).

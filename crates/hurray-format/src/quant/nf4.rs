@@ -1,12 +1,12 @@
 //! NF4: four-bit codes of a normal distribution, an f32 absmax scale for each block.
 
 use super::affine::{BlockRules, need_axis, need_block_size};
-use super::parameters::{self, Parameters, find_scale, parameter};
+use super::parameters::{self, Parameters, find_scale};
 use super::{Context, IndexRules, blocks, need_storage};
 use crate::dtype::Dtype;
 use crate::error::{Error, Expected, Result, Value};
 use crate::rules::Rule;
-use crate::wire::{Array, Reader, Trace, Writer};
+use crate::wire::{Array, Reader, Trace};
 
 /// NF4. 16 bytes on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +39,7 @@ pub const NF4_TABLE: [f32; 16] = [
     1.0,
 ];
 
-const SCALES: IndexRules = IndexRules {
+static SCALES: IndexRules = IndexRules {
     field: "scale_buffer_index",
     range: Rule::QuantNf4ScaleIndexRange,
     is_data: Rule::QuantNf4ScaleIndexIsData,
@@ -47,10 +47,7 @@ const SCALES: IndexRules = IndexRules {
 };
 
 impl Nf4 {
-    pub(crate) fn load<T: Trace, A: Array<u64>>(
-        r: &mut Reader<'_, '_, T>,
-        context: &Context<'_, A>,
-    ) -> Result<Self> {
+    pub(crate) fn load<T: Trace>(r: &mut Reader<'_, '_, T>, context: &Context<'_>) -> Result<Self> {
         let block = r.block::<12>("quantization")?;
         let axis = r.u32(&block, 0, "axis");
         let block_size = r.u32(&block, 4, "block_size");
@@ -59,7 +56,7 @@ impl Nf4 {
         let is_storage = |dtype| dtype == Dtype::UInt4;
         need_storage(context, is_storage, Rule::QuantNf4StorageType, "uint4")?;
         let rule = Rule::QuantNf4Axis;
-        let size = need_axis(&block, axis, context.shape, rule, Rule::QuantNf4DynamicAxis)?;
+        let size = need_axis(&block, axis, &context.shape, rule, Rule::QuantNf4DynamicAxis)?;
         let rules = BlockRules {
             not_power_of_two: Rule::QuantNf4BlockSizeNotPowerOfTwo,
             too_small: Rule::QuantNf4BlockSizeTooSmall,
@@ -69,16 +66,14 @@ impl Nf4 {
         Ok(Self { axis, block_size, scales })
     }
 
-    pub(crate) fn store(&self, w: &mut Writer<'_>) {
-        w.u32(self.axis);
-        w.u32(self.block_size);
-        w.u32(self.scales);
+    /// What follows the head.
+    pub(crate) fn words(&self) -> [u32; 3] {
+        [self.axis, self.block_size, self.scales]
     }
 
     pub(crate) fn parameters(&self, shape: &impl Array<u64>) -> Parameters {
         let count = blocks(shape, self.axis, self.block_size);
-        let scales = parameter(self.scales, count, 4, SCALES);
-        Parameters { buffers: [Some(scales), None], shared_size: None }
+        Parameters::scales(self.scales, 4, count, &SCALES)
     }
 
     pub(crate) fn check_values(&self, buffers: &[&[u8]]) -> Result<()> {

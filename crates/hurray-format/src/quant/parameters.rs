@@ -3,13 +3,16 @@
 
 use crate::error::{Error, Expected, Result, Value};
 use crate::rules::Rule;
+use crate::shape::Count;
 use crate::wire::as_index;
 
 /// What a scheme keeps in buffers.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 pub(crate) struct Parameters {
-    /// The scales, and the zero points.
-    pub(crate) buffers: [Option<Parameter>; 2],
+    /// How many scales there are, and as many zero points.
+    pub(crate) count: Count,
+    pub(crate) scales: Option<Parameter>,
+    pub(crate) zero_points: Option<Parameter>,
     /// Broken when both share one entry that does not hold exactly both.
     pub(crate) shared_size: Option<Rule>,
 }
@@ -19,14 +22,13 @@ pub(crate) struct Parameters {
 pub(crate) struct Parameter {
     /// Its entry in the buffer table.
     pub(crate) index: u32,
-    /// Its size in bytes; `None` where the shape is dynamic.
-    pub(crate) size: Option<u128>,
+    /// The width of one parameter, in bytes.
+    pub(crate) width: u32,
     /// Its names and rules.
-    pub(crate) rules: IndexRules,
+    pub(crate) rules: &'static IndexRules,
 }
 
 /// The names and rules of a parameter buffer.
-#[derive(Clone, Copy)]
 pub(crate) struct IndexRules {
     pub(crate) field: &'static str,
     pub(crate) range: Rule,
@@ -35,34 +37,37 @@ pub(crate) struct IndexRules {
 }
 
 impl Parameters {
+    /// None in buffers.
+    pub(crate) const NONE: Self =
+        Self { count: Count::Elements(0), scales: None, zero_points: None, shared_size: None };
+
+    /// One scale for each of `count` blocks, and nothing else.
+    #[inline(always)]
+    pub(crate) fn scales(index: u32, width: u32, count: Count, rules: &'static IndexRules) -> Self {
+        let scales = Some(Parameter { index, width, rules });
+        Self { count, scales, ..Self::NONE }
+    }
+
     /// How many entries of the table they take.
+    #[inline]
     pub(crate) fn distinct(&self) -> u32 {
-        match self.buffers {
-            [Some(a), Some(b)] if a.index != b.index => 2,
-            [None, None] => 0,
-            _ => 1,
-        }
+        let separate = self.zero_points.is_some() && !self.is_shared();
+        u32::from(self.scales.is_some()).saturating_add(u32::from(separate))
     }
 
     /// Whether scales and zero points share an entry.
-    pub(crate) fn shared(&self) -> Option<(Parameter, Parameter)> {
-        match self.buffers {
-            [Some(a), Some(b)] if a.index == b.index => Some((a, b)),
-            _ => None,
+    #[inline]
+    pub(crate) fn is_shared(&self) -> bool {
+        match (&self.scales, &self.zero_points) {
+            (Some(scales), Some(zero_points)) => scales.index == zero_points.index,
+            _ => false,
         }
     }
-}
 
-/// `count` parameters of `width` bytes in entry `index`. The size of a dynamic shape is
-/// not known.
-pub(crate) fn parameter(
-    index: u32,
-    count: Option<u128>,
-    width: u64,
-    rules: IndexRules,
-) -> Parameter {
-    let size = count.map(|count| count.saturating_mul(u128::from(width)));
-    Parameter { index, size, rules }
+    /// Each entry they name; one twice where it is shared.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = Parameter> + use<> {
+        self.scales.into_iter().chain(self.zero_points)
+    }
 }
 
 /// Scales as floats: the chunk of `bytes` at each width, widened.

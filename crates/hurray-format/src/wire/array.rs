@@ -21,7 +21,7 @@ pub trait Item: Copy + fmt::Debug + PartialEq {
     fn to_raw(self) -> Self::Raw;
     /// Cuts a slice into whole items; what is left over is dropped.
     fn chunks(bytes: &[u8]) -> &[Self::Raw];
-    /// The same, to write to.
+    /// The same, to be written.
     fn chunks_mut(bytes: &mut [u8]) -> &mut [Self::Raw];
     /// Tells its fields to a trace: name, offset inside the item, length, value. An item
     /// that is one number has one field, named after the array.
@@ -100,8 +100,9 @@ impl<'a, T: Item> WireArray<'a, T> {
         Self { raw: T::chunks(bytes) }
     }
 
-    pub(crate) fn raws(&self) -> impl Iterator<Item = &'a T::Raw> + use<'a, T> {
-        self.raw.iter()
+    #[inline(always)]
+    pub(crate) fn raws(&self) -> &'a [T::Raw] {
+        self.raw
     }
 
     /// The elements, for as long as the input lives.
@@ -159,9 +160,24 @@ impl<T: Item> fmt::Debug for WireArray<'_, T> {
 /// assert_eq!(strides[..], [4, 1]);
 /// ```
 #[derive(Clone, Default, PartialEq, Eq)]
-pub struct List<T>(SmallVec<[T; 8]>);
+pub struct List<T>(SmallVec<[T; INLINE]>);
+
+/// How many numbers a list keeps inline.
+const INLINE: usize = 8;
 
 impl<T: Number> List<T> {
+    /// A copy of `array`. Short ones, which nearly all are, are moved number by number:
+    /// no loop, no memory between.
+    #[inline(always)]
+    pub(crate) fn of(array: &impl Array<T>) -> Self {
+        if array.len() > INLINE {
+            return Self(array.iter().collect());
+        }
+        let at = |k| array.at(k).unwrap_or_default();
+        let inline = [at(0), at(1), at(2), at(3), at(4), at(5), at(6), at(7)];
+        Self(SmallVec::from_buf_and_len(inline, array.len()))
+    }
+
     /// A copy of `items`.
     pub fn new(items: &[T]) -> Self {
         Self(SmallVec::from_slice(items))

@@ -9,54 +9,78 @@ use crate::rules::Rule;
 
 /// Reads forward through `bytes`, telling `trace` what it reads.
 pub(crate) struct Reader<'a, 't, T> {
-    bytes: &'a [u8],
-    at: usize,
+    rest: &'a [u8],
+    /// Where `rest` ends, from the start of the input.
+    end: usize,
     overrun: Rule,
     trace: &'t mut T,
 }
 
 impl<'a, 't, T: Trace> Reader<'a, 't, T> {
     /// Reads `bytes` from their start; running past their end breaks `overrun`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn new(bytes: &'a [u8], overrun: Rule, trace: &'t mut T) -> Self {
-        Self { bytes, at: 0, overrun, trace }
+        Self { rest: bytes, end: bytes.len(), overrun, trace }
     }
 
     /// From here on the input ends after `length` bytes of it; running past that breaks
     /// `overrun`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn end_at(&mut self, length: usize, overrun: Rule) {
-        self.bytes = self.bytes.get(..length).unwrap_or(self.bytes);
+        let left = length.saturating_sub(self.at());
+        if let Some(rest) = self.rest.get(..left) {
+            self.rest = rest;
+            self.end = length;
+        }
         self.overrun = overrun;
     }
 
     /// Where the next read starts.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn position(&self) -> u64 {
-        as_offset(self.at)
+        as_offset(self.at())
+    }
+
+    #[inline(always)]
+    fn at(&self) -> usize {
+        // What is left is never longer than what there was.
+        self.end.wrapping_sub(self.rest.len())
     }
 
     /// What is left, without moving.
     pub(crate) fn rest(&self) -> &'a [u8] {
-        self.bytes.get(self.at..).unwrap_or_default()
+        self.rest
     }
 
     /// How many bytes are left.
     #[inline]
     pub(crate) fn left(&self) -> usize {
-        self.bytes.len().saturating_sub(self.at)
+        self.rest.len()
     }
 
     /// The next `N` bytes, to be taken apart field by field.
     #[inline(always)]
     pub(crate) fn block<const N: usize>(&mut self, section: &'static str) -> Result<Block<'a, N>> {
-        let rest = self.bytes.get(self.at..).unwrap_or_default();
-        let Some(bytes) = rest.first_chunk::<N>() else {
-            return Err(self.overran(section, as_offset(N)));
+        let Some((bytes, rest)) = self.rest.split_first_chunk::<N>() else {
+            return Err(overran(self.overrun, section, self.at(), self.left(), N));
         };
-        let block = Block { bytes, at: self.at, section };
-        self.at = self.at.saturating_add(N);
+        let block = Block { bytes, at: self.at(), section };
+        self.rest = rest;
         Ok(block)
+    }
+
+    /// Reads on with a reader of its own, so that this one stays in registers where `read`
+    /// is a call.
+    #[inline(always)]
+    pub(crate) fn apart<R>(
+        &mut self,
+        read: impl FnOnce(&mut Reader<'a, '_, T>) -> Result<R>,
+    ) -> Result<R> {
+        let mut own =
+            Reader { rest: self.rest, end: self.end, overrun: self.overrun, trace: self.trace };
+        let result = read(&mut own);
+        self.rest = own.rest;
+        result
     }
 
     /// The next `count` numbers or handles, kept where they are.
@@ -109,18 +133,11 @@ impl<'a, 't, T: Trace> Reader<'a, 't, T> {
 
     #[inline(always)]
     fn take(&mut self, name: &'static str, length: usize) -> Result<&'a [u8]> {
-        let rest = self.bytes.get(self.at..).unwrap_or_default();
-        let Some(bytes) = rest.get(..length) else {
-            return Err(self.overran(name, as_offset(length)));
+        let Some((bytes, rest)) = self.rest.split_at_checked(length) else {
+            return Err(overran(self.overrun, name, self.at(), self.left(), length));
         };
-        self.at = self.at.saturating_add(length);
+        self.rest = rest;
         Ok(bytes)
-    }
-
-    #[cold]
-    fn overran(&self, name: &'static str, needed: u64) -> Error {
-        let found = Value::Unsigned(as_offset(self.left()));
-        Error::new(self.overrun, name, self.position(), found, Expected::AtLeast(needed))
     }
 
     /// One byte of `block`.
@@ -316,7 +333,15 @@ impl<'a, 't, T: Trace> Reader<'a, 't, T> {
     }
 }
 
+/// Apart from the reader, which then need not be in memory.
+#[cold]
+fn overran(rule: Rule, name: &'static str, at: usize, left: usize, needed: usize) -> Error {
+    let found = Value::Unsigned(as_offset(left));
+    Error::new(rule, name, as_offset(at), found, Expected::AtLeast(as_offset(needed)))
+}
+
 /// A section already known to be there.
+#[derive(Clone, Copy)]
 pub(crate) struct Block<'a, const N: usize> {
     bytes: &'a [u8; N],
     at: usize,
@@ -350,7 +375,7 @@ impl<'a, const N: usize> Block<'a, N> {
     /// Refuses the field `at` bytes into the section.
     #[cold]
     pub(crate) fn refuse(
-        &self,
+        self,
         rule: Rule,
         at: usize,
         name: &'static str,

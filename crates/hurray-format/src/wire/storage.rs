@@ -45,6 +45,20 @@ impl Storage for Owned {
     type Bytes = Box<[u8]>;
 }
 
+impl Owned {
+    /// A copy of a buffer table, as [`List::of`] copies numbers.
+    #[inline(always)]
+    pub(crate) fn handles(table: &impl Array<BufferHandle>) -> <Self as Storage>::Handles {
+        if table.len() > 4 {
+            return table.iter().collect();
+        }
+        let none = BufferHandle::cpu(0);
+        let at = |place| table.at(place).unwrap_or(none);
+        let inline = [at(0), at(1), at(2), at(3)];
+        SmallVec::from_buf_and_len(inline, table.len())
+    }
+}
+
 impl Array<BufferHandle> for SmallVec<[BufferHandle; 4]> {
     #[inline(always)]
     fn len(&self) -> usize {
