@@ -1,7 +1,21 @@
-//! The test vectors of the repository, read line by line.
+//! The test vectors of the repository, read line by line, and buffers to go with them.
+
+#![allow(
+    dead_code,
+    clippy::arithmetic_side_effects,
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "each test file uses a part of it, and may fail loudly"
+)]
+
+pub(crate) mod random;
 
 use std::path::PathBuf;
 
+use hurray_format::{BufferHandle, Descriptor, Dtype, Error, Layout, Rule};
 use serde_json::Value;
 
 /// A file of the `vectors` folder.
@@ -22,19 +36,39 @@ pub(crate) fn unhex(text: &str) -> Vec<u8> {
 }
 
 /// The hexadecimal string of bytes.
-#[allow(dead_code, reason = "not every test file writes hexadecimal")]
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// An integer that is a number or, beyond 2^53, a decimal string.
-#[allow(dead_code, reason = "not every test file reads integers")]
 pub(crate) fn integer(value: &Value) -> u64 {
     value.as_u64().unwrap_or_else(|| value.as_str().unwrap().parse().unwrap())
 }
 
 /// An array of such integers.
-#[allow(dead_code, reason = "not every test file reads integers")]
 pub(crate) fn integers(value: &Value) -> Vec<u64> {
     value.as_array().unwrap().iter().map(integer).collect()
+}
+
+/// An index array of u64.
+pub(crate) fn words(numbers: &[u64]) -> Vec<u8> {
+    numbers.iter().flat_map(|n| n.to_le_bytes()).collect()
+}
+
+/// An index array of u32.
+pub(crate) fn narrow(numbers: &[u32]) -> Vec<u8> {
+    numbers.iter().flat_map(|n| n.to_le_bytes()).collect()
+}
+
+/// A tensor of bytes whose handles are as long as `buffers`.
+pub(crate) fn over(shape: &[u64], layout: Layout, buffers: &[&[u8]]) -> Result<Descriptor, Error> {
+    let handles: Vec<_> = buffers.iter().map(|b| BufferHandle::cpu(b.len() as u64)).collect();
+    Descriptor::builder(Dtype::UInt8, shape).layout(layout).buffers(handles).build()
+}
+
+/// Asserts that `result` is refused by `rule`, `offset` bytes in.
+#[track_caller]
+pub(crate) fn refused(result: Result<(), Error>, rule: Rule, offset: u64) {
+    let error = result.unwrap_err();
+    assert_eq!((error.rule(), error.offset()), (rule, offset), "{error}");
 }
