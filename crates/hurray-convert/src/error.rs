@@ -330,3 +330,22 @@ impl fmt::Display for Shown<'_> {
         write!(f, "{start:?}{}", if end < self.0.len() { "..." } else { "" })
     }
 }
+
+/// What another library says, which may hold names from a file: whatever a terminal would
+/// obey is escaped, and what is long is cut.
+pub(crate) struct Theirs<D>(pub(crate) D);
+
+impl<D: fmt::Display> fmt::Display for Theirs<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const MOST: usize = 300;
+        let text = self.0.to_string();
+        for (place, character) in text.chars().enumerate() {
+            match character {
+                _ if place == MOST => return f.write_str("..."),
+                '"' | '\'' | '\\' => write!(f, "{character}")?,
+                other => write!(f, "{}", other.escape_debug())?,
+            }
+        }
+        Ok(())
+    }
+}

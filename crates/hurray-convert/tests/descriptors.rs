@@ -12,7 +12,7 @@
 
 mod support;
 
-use hurray_convert::format::{Accept, Descriptor, Silent};
+use hurray_convert::format::{Accept, Descriptor, Layout, Silent};
 use hurray_convert::tensor::{File, FileWriter, OpenOptions, WriteOptions};
 use hurray_convert::{Error, SafetensorsSource};
 use safetensors::SafeTensors;
@@ -34,6 +34,10 @@ fn each_is_moved_or_refused_by_name() {
         let bytes = from_hex(line["hex"].as_str().unwrap());
         let descriptor = Descriptor::decode_with(&bytes, &accept, &mut Silent).unwrap();
         if descriptor.data_bytes() > MOST {
+            continue;
+        }
+        // A head without its members makes no file.
+        if matches!(descriptor.layout(), Layout::Composite(head) if head.member_count > 0) {
             continue;
         }
         let buffers: Vec<Vec<u8>> = descriptor

@@ -6,7 +6,7 @@ use core::fmt;
 use crate::accept::Accept;
 use crate::error::{Error, Expected, Result, Value};
 use crate::rules::Rule;
-use crate::wire::Item;
+use crate::wire::Wire;
 
 /// Defines an open tag: a byte with named values, and rules of its own for the rest.
 macro_rules! tags {
@@ -329,7 +329,7 @@ fn refuse(rule: Rule, name: &'static str, handle: u64, at: u64, found: u8) -> Er
 }
 
 /// For handles already checked.
-impl Item for BufferHandle {
+impl Wire for BufferHandle {
     type Raw = [u8; 16];
     const SIZE: usize = 16;
 

@@ -17,6 +17,7 @@ extern crate alloc;
 mod accept;
 mod buffer;
 mod composite;
+mod contents;
 mod crc32c;
 mod descriptor;
 mod dtype;
@@ -35,6 +36,7 @@ mod wire;
 pub use accept::Accept;
 pub use buffer::{BufferHandle, Device, MIN_ALIGNMENT, MemoryClass, SyncMode};
 pub use composite::{Composite, bind};
+pub use contents::Contents;
 pub use crc32c::{Checksum, crc32c};
 pub use descriptor::{
     Descriptor, DescriptorBuilder, DescriptorRef, ExtensionType, FloatFormat, Foreign, HEADER_LEN,

@@ -15,13 +15,13 @@ pub struct Limits {
     pub descriptor_bytes: u32,
     /// The longest key-value section of a file, in bytes: it is held in memory.
     pub kv_bytes: u64,
-    /// The longest index of a file, in bytes. The file's own size bounds it already, so
-    /// the default adds nothing; a service that opens files of strangers may.
+    /// The longest index of a file, in bytes: it is held in memory, and a file with holes
+    /// may be far larger than what is on the disk. The default is some 15 million tensors.
     pub index_bytes: u64,
     /// The most members one composite may have when it is bound.
     pub composite_members: u32,
-    /// How many boxes may be looked at to prove that a partition covers its head: a
-    /// million members in any grid take far fewer, a spiral of them would take hours.
+    /// How many steps, for each member, may be taken to prove that a partition covers its
+    /// head: any grid takes far fewer, interlocking boxes without end would take hours.
     pub composite_work: u64,
 }
 
@@ -36,9 +36,9 @@ impl Limits {
     pub(crate) const DEFAULT: Self = Self {
         descriptor_bytes: 1 << 20,
         kv_bytes: 1 << 30,
-        index_bytes: u64::MAX,
+        index_bytes: 1 << 30,
         composite_members: 1 << 20,
-        composite_work: 1 << 28,
+        composite_work: 4096,
     };
 }
 

@@ -35,6 +35,7 @@ impl Fault {
 macro_rules! rules {
     ($($name:ident = $id:literal, $page:literal, $fault:ident, $meaning:literal;)*) => {
         /// One rule of the format.
+        #[allow(rustdoc::broken_intra_doc_links, reason = "`shape[axis]` is no link")]
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[repr(u16)]
         #[non_exhaustive]
@@ -378,6 +379,7 @@ rules! {
     FileTensorChecksumKey = "file.tensor.checksum-key", "06", Corrupt, "a hurray.crc32c.* value is not one u64 a buffer, or names no tensor";
     FileTensorAliasKey = "file.tensor.alias-key", "06", Corrupt, "a hurray.alias.* value names no tensor, or shadows one";
     // The contents of sparse and paged buffers
+    SparseOutOfMemory = "sparse.out-of-memory", "04", Refused, "not enough memory to look for duplicate entries";
     SparseBufferCount = "sparse.buffer-count", "04", Misuse, "another number of buffers than the layout has";
     SparseBufferTooSmall = "sparse.buffer-too-small", "04", Misuse, "a buffer is smaller than its handle says";
     SparseCooOutOfBounds = "sparse.coo.out-of-bounds", "04", Corrupt, "an index is not below its dimension";

@@ -5,7 +5,8 @@ use alloc::vec::Vec;
 
 use crate::accept::Accept;
 use crate::composite::{Composite, bind};
-use crate::descriptor::{Descriptor, HEADER_LEN};
+use crate::contents::Contents;
+use crate::descriptor::Descriptor;
 use crate::error::{Error, Expected, Result, Value};
 use crate::layout::LayoutKind;
 use crate::rules::Rule;
@@ -35,6 +36,8 @@ pub struct StreamView<'a> {
 pub struct StreamTensor<'a> {
     /// Where its descriptor starts in the stream.
     pub offset: u64,
+    /// Where its first buffer starts in the stream.
+    pub data_offset: u64,
     /// What it is.
     pub descriptor: Descriptor,
     /// Its buffers, in table order.
@@ -75,7 +78,8 @@ impl<'a> StreamView<'a> {
             at = at.saturating_add(size);
         }
         self.at = self.at.saturating_add(at);
-        Ok(StreamTensor { offset, descriptor, buffers })
+        let data_offset = offset.saturating_add(as_offset(length));
+        Ok(StreamTensor { offset, data_offset, descriptor, buffers })
     }
 }
 
@@ -121,12 +125,17 @@ impl StreamView<'_> {
 }
 
 impl StreamTensor<'_> {
-    /// Offsets of content errors count from the buffer; here from the tensor's start.
+    /// Checks the contents of the buffers, at offsets of the stream.
     fn check(&self) -> Result<()> {
-        let contents = self.descriptor.check_contents(&self.buffers);
-        contents.map_err(|error| error.shifted(self.offset))
+        let mut offset = self.data_offset;
+        let mut contents = Vec::with_capacity(self.buffers.len());
+        for bytes in &self.buffers {
+            contents.push(Contents { bytes, offset });
+            offset = offset.saturating_add(as_offset(bytes.len()));
+        }
+        self.descriptor.check_parameters(&contents)
     }
 }
 
-/// The fewest bytes that tell how long a descriptor is.
-pub const LENGTH_PREFIX: usize = HEADER_LEN / 2;
+/// The fewest bytes that tell how long a descriptor is: magic, version, length.
+pub const LENGTH_PREFIX: usize = 10;

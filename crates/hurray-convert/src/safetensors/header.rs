@@ -9,7 +9,7 @@ use ::safetensors::tensor::{Metadata, TensorInfo};
 use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use crate::error::{LISTED, Shown};
+use crate::error::{LISTED, Shown, Theirs};
 use crate::piece::{as_index, as_length};
 
 /// The longest header the `safetensors` crate reads or writes, in bytes.
@@ -287,7 +287,9 @@ impl fmt::Display for HeaderFault {
                 "the header is no UTF-8 from byte {at} of the file on: it is no safetensors file, \
                  or a broken one; get it again"
             ),
-            Self::Json(error) => write!(f, "the header is no safetensors header: {error}"),
+            Self::Json(error) => {
+                write!(f, "the header is no safetensors header: {}", Theirs(error))
+            }
             Self::DuplicateName(name) => write!(
                 f,
                 "two tensors are called {}: which is meant cannot be told; write the file again",
@@ -302,7 +304,7 @@ impl fmt::Display for HeaderFault {
             Self::Tensor { name, info, expected_start, error } => {
                 let (start, end) = info.data_offsets;
                 write!(f, "tensor {} ({} {}", Shown(name), info.dtype, Shape(&info.shape))?;
-                write!(f, ", bytes {start} to {end} of the data): {error}")?;
+                write!(f, ", bytes {start} to {end} of the data): {}", Theirs(error))?;
                 if start < *expected_start {
                     write!(f, ": it overlaps the tensor before, which ends at {expected_start}")?;
                 } else if start > *expected_start {

@@ -7,7 +7,7 @@ use std::fmt;
 use serde::de::{self, Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 
 use super::header::{LONGEST, Pairs, duplicate};
-use crate::error::{LISTED, Shown};
+use crate::error::{LISTED, Shown, Theirs};
 
 /// An index: `{"metadata": {...}, "weight_map": {"tensor": "shard", ...}}`.
 #[derive(Debug)]
@@ -176,7 +176,7 @@ impl fmt::Display for ShardFault {
             Self::TooLong(size) => {
                 write!(f, "{size} bytes are no index of shards, which has at most {LONGEST}")
             }
-            Self::Json(error) => write!(f, "no index of shards: {error}"),
+            Self::Json(error) => write!(f, "no index of shards: {}", Theirs(error)),
             Self::DuplicateName(name) => write!(
                 f,
                 "the tensor {} is in the map twice: which shard is meant cannot be told",

@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 
 use crate::error::{Error, Expected, Result, Value};
 use crate::rules::Rule;
-use crate::wire::Array;
+use crate::wire::{Array, as_offset};
 
 /// The boxes seen so far.
 pub(super) struct Cover {
@@ -41,9 +41,11 @@ impl Cover {
         self.boxes.push(Span { sides, at });
     }
 
-    /// Whether the boxes make the whole; `at` is where the head was read.
+    /// Whether the boxes make the whole, in `work` steps for each; `at` is where the head
+    /// was read.
     pub(super) fn check(mut self, at: u64, work: u64) -> Result<()> {
-        let mut budget = Budget { left: work, most: work, at };
+        let most = work.saturating_mul(as_offset(self.boxes.len().max(64)));
+        let mut budget = Budget { left: most, most, at };
         separate(&mut self.boxes, &mut budget)?;
         let whole = if self.shape.contains(&0) { Volume::zero() } else { Volume::of(&self.shape) };
         if self.volume == whole {
@@ -61,8 +63,8 @@ struct Budget {
 }
 
 impl Budget {
-    fn spend(&mut self, boxes: usize) -> Result<()> {
-        match self.left.checked_sub(crate::wire::as_offset(boxes)) {
+    fn spend(&mut self, steps: usize) -> Result<()> {
+        match self.left.checked_sub(as_offset(steps)) {
             Some(left) => {
                 self.left = left;
                 Ok(())
@@ -94,6 +96,13 @@ fn separate(boxes: &mut [Span], budget: &mut Budget) -> Result<()> {
         for step in 0..rank {
             let dimension = first.saturating_add(step).checked_rem(rank).unwrap_or(0);
             budget.spend(group.len())?;
+            let first = group.first().map(|span| side(span, dimension));
+            if group.iter().all(|span| Some(side(span, dimension)) == first) {
+                // No plane cuts what lies side by side.
+                continue;
+            }
+            let deep = usize::try_from(group.len().ilog2()).unwrap_or(1);
+            budget.spend(group.len().saturating_mul(deep))?;
             group.sort_unstable_by_key(|span| side(span, dimension));
             let ends = cuts(group, dimension);
             if !ends.is_empty() {
@@ -139,8 +148,9 @@ fn cuts(group: &[Span], dimension: usize) -> Vec<usize> {
 }
 
 fn compare_pairs(group: &[Span], budget: &mut Budget) -> Result<()> {
+    // Most pairs are told apart by the first dimensions.
     for (n, a) in group.iter().enumerate() {
-        budget.spend(n.saturating_add(1))?;
+        budget.spend(n.saturating_add(a.sides.len()))?;
         let overlap =
             |b: &&Span| a.sides.iter().zip(&b.sides).all(|((s, e), (t, f))| s < f && t < e);
         if let Some(b) = group.iter().take(n).find(overlap) {

@@ -3,6 +3,7 @@
 use smallvec::SmallVec;
 
 use super::Descriptor;
+use crate::contents::Contents;
 use crate::dtype::Location;
 use crate::error::{Error, Expected, Result, Value};
 use crate::layout::{BlockPaged, Layout, LayoutKind};
@@ -42,7 +43,7 @@ impl<S: Storage> Descriptor<S> {
             return self.locate(index).map(Some);
         }
         self.check_index(index)?;
-        let found = self.layout.find(index, &self.shape, buffers);
+        let found = self.layout.find(index, &self.shape, &alone(buffers));
         let Some(position) = found.transpose()?.flatten() else {
             return Ok(None);
         };
@@ -75,7 +76,7 @@ impl<S: Storage> Descriptor<S> {
         }
         let heads = self.dimension(1, head, "head")?;
         let dims = self.dimension(2, dim, "dim")?;
-        let slot = paged.slot(sequence, token, buffers)?;
+        let slot = paged.slot(sequence, token, &alone(buffers))?;
         let element = slot
             .checked_mul(i128::from(heads))
             .and_then(|at| at.checked_add(i128::from(head)))
@@ -96,7 +97,7 @@ impl<S: Storage> Descriptor<S> {
     /// `sparse.block-paged.token-counts`, `index.no-address` for other layouts, and the
     /// rules of `sparse.*` where `buffers` are too small.
     pub fn check_token_counts(&self, counts: &[u64], buffers: &[&[u8]]) -> Result<()> {
-        self.paged()?.check_token_counts(counts, buffers)
+        self.paged()?.check_token_counts(counts, &alone(buffers))
     }
 
     fn paged(&self) -> Result<&BlockPaged> {
@@ -160,7 +161,7 @@ impl<S: Storage> Descriptor<S> {
             let expected = Expected::Exactly(as_offset(self.buffers.len()));
             return Err(Error::new(Rule::SparseBufferCount, "buffers", 0, found, expected));
         }
-        let mut held: SmallVec<[&[u8]; 4]> = SmallVec::new();
+        let mut held: SmallVec<[Contents<'_>; 4]> = SmallVec::new();
         for (handle, bytes) in self.buffers.iter().zip(buffers) {
             // Memory may be longer than the buffer in it.
             let Some(bytes) = bytes.get(..as_index(handle.byte_size())) else {
@@ -169,7 +170,7 @@ impl<S: Storage> Descriptor<S> {
                 let rule = Rule::SparseBufferTooSmall;
                 return Err(Error::new(rule, "buffers", 0, found, expected));
             };
-            held.push(bytes);
+            held.push(Contents::alone(bytes));
         }
         if !self.layout.index_arrays_are_sized(&self.shape) {
             return Err(self.unresolved());
@@ -190,9 +191,9 @@ impl<S: Storage> Descriptor<S> {
     ///
     /// # Errors
     ///
-    /// As [`check_contents`](Self::check_contents); a buffer that is too short is met where
-    /// it ends.
-    pub fn check_parameters(&self, buffers: &[&[u8]]) -> Result<()> {
+    /// As [`check_contents`](Self::check_contents), at offsets of the input; a buffer that
+    /// is too short is met where it ends.
+    pub fn check_parameters(&self, buffers: &[Contents<'_>]) -> Result<()> {
         if self.layout.index_arrays_are_sized(&self.shape) {
             self.layout.check_contents(&self.shape, buffers)?;
         }
@@ -201,4 +202,9 @@ impl<S: Storage> Descriptor<S> {
             None => Ok(()),
         }
     }
+}
+
+/// Buffers whose offsets count from their own start.
+fn alone<'b>(buffers: &[&'b [u8]]) -> SmallVec<[Contents<'b>; 4]> {
+    buffers.iter().map(|bytes| Contents::alone(bytes)).collect()
 }

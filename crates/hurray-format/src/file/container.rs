@@ -26,6 +26,8 @@ pub struct Sections {
     header: FileHeader,
     trailer: Trailer,
     size: u64,
+    /// The reader's limit.
+    longest_descriptor: u32,
 }
 
 impl Sections {
@@ -59,13 +61,14 @@ impl Sections {
             let expected = Expected::AtMost(trailer_at);
             return Err(Error::new(rule, "first_descriptor_offset", 20, found, expected));
         }
-        let sections = Self { header, trailer, size };
+        let longest_descriptor = limits.descriptor_bytes;
+        let sections = Self { header, trailer, size, longest_descriptor };
         sections.check(trailer_at, limits)?;
         Ok(sections)
     }
 
     fn check(&self, trailer_at: u64, limits: &Limits) -> Result<()> {
-        let Self { header, trailer, size } = self;
+        let Self { header, trailer, size, .. } = self;
         let refuse = |rule, at, name, found, expected| {
             Err(Trailer::refuse(*size, rule, at, name, found, expected))
         };
@@ -234,12 +237,14 @@ impl Container {
         };
         let offset = trailer.index_offset;
         let mut moved = Moved { trace, offset };
-        let index = Index::decode(index, &sections.header, sections.tensors(), &mut moved)
-            .map_err(|error| match error.rule() {
+        let (region, longest) = (sections.tensors(), sections.longest_descriptor);
+        let index = Index::decode(index, &sections.header, region, longest, &mut moved).map_err(
+            |error| match error.rule() {
                 // The fault is the header's.
                 Rule::FileHeaderFirstDescriptorMismatch => error,
                 _ => error.shifted(offset),
-            })?;
+            },
+        )?;
         Ok(Self { sections, kv, index })
     }
 

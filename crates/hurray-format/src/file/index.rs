@@ -10,7 +10,7 @@ use core::ops::Range;
 use super::FILE_HEADER_LEN;
 use super::header::FileHeader;
 use super::kv::text;
-use super::names::{Names, NewNames, name_at};
+use super::names::{BELIEVED, Names, NewNames, name_at};
 use crate::error::{Error, Expected, Result, Value};
 use crate::rules::Rule;
 use crate::wire::{Block, Reader, Silent, Trace, as_index, as_offset};
@@ -63,11 +63,12 @@ const LEAST_ENTRY: usize = 2 + FIXED;
 
 impl Index {
     /// Reads the index, which is all of `bytes`, of a file whose tensors lie inside
-    /// `region`. Errors and fields count from the start of the index.
+    /// `region`, with descriptors of at most `longest` bytes. Errors and fields count from the start of the index.
     pub(super) fn decode<T: Trace>(
         bytes: Vec<u8>,
         header: &FileHeader,
         region: Range<u64>,
+        longest: u32,
         trace: &mut T,
     ) -> Result<Self> {
         let mut r = Reader::new(&bytes, Rule::FileIndexTruncated, trace);
@@ -81,15 +82,15 @@ impl Index {
             return Err(block.refuse(rule, 0, "count", found, Expected::AtMost(most)));
         }
         let count = u32::try_from(count).unwrap_or(u32::MAX);
-        let mut entries = Vec::with_capacity(as_index(u64::from(count)));
-        let mut names = NewNames::with_capacity(as_index(u64::from(count)));
+        let mut entries = Vec::with_capacity(BELIEVED.min(as_index(u64::from(count))));
+        let mut names = NewNames::with_capacity(BELIEVED.min(as_index(u64::from(count))));
         let mut order = Order::new(header);
         let mut before: &[u8] = &[];
         for number in 0..count {
             let start = r.position();
             let raw = read(&mut r)?;
             let at = r.position().saturating_sub(as_offset(FIXED));
-            check(&raw, at, header, &region)?;
+            check(&raw, at, header, &region, longest)?;
             // Almost every name is ASCII, which is seen sooner.
             if !raw.name.is_ascii() {
                 text(raw.name, Rule::FileIndexNameNotUtf8, "name", start.saturating_add(2))?;
@@ -258,7 +259,13 @@ fn read<'a, T: Trace>(r: &mut Reader<'a, '_, T>) -> Result<Raw<'a>> {
 /// What an entry declares, against the file. Where there is no data, `data_offset` says
 /// nothing (a composite head may put anything there).
 #[inline(always)]
-fn check(entry: &Raw<'_>, at: u64, header: &FileHeader, region: &Range<u64>) -> Result<()> {
+fn check(
+    entry: &Raw<'_>,
+    at: u64,
+    header: &FileHeader,
+    region: &Range<u64>,
+    longest: u32,
+) -> Result<()> {
     let refuse = |rule, field: u64, name, found, expected| {
         Err(Error::new(rule, name, at.saturating_add(field), Value::Unsigned(found), expected))
     };
@@ -276,6 +283,12 @@ fn check(entry: &Raw<'_>, at: u64, header: &FileHeader, region: &Range<u64>) -> 
         let rule = Rule::FileIndexDescriptorOverflow;
         return refuse(rule, 0, "descriptor_offset", offset, Expected::AtMost(region.end));
     };
+    // Before anybody reads it.
+    if length > u64::from(longest) {
+        let rule = Rule::DescriptorLengthAboveLimit;
+        let expected = Expected::AtMost(u64::from(longest));
+        return refuse(rule, 8, "descriptor_length", length, expected);
+    }
     if descriptor_end > region.end {
         let rule = Rule::FileIndexDescriptorOutOfRange;
         let expected = Expected::AtMost(region.end.saturating_sub(length));

@@ -3,7 +3,8 @@
 
 use alloc::vec::Vec;
 
-use super::kv::{Kv, KvValue};
+use super::kv::{Kv, KvKind, KvValue};
+use crate::rules::Rule;
 
 /// What all of them start with.
 pub const RESERVED_KEYS: &str = "hurray.";
@@ -13,6 +14,16 @@ pub const CHECKSUM_KEY: &str = "hurray.crc32c.";
 pub const ALIAS_KEY: &str = "hurray.alias.";
 /// Before a block-paged tensor's name: the token count of each sequence, an array of u64.
 pub const SEQUENCE_LENGTHS_KEY: &str = "hurray.seq_lens.";
+
+/// The rule that a value breaks under one of Hurray's own keys, whatever the file holds.
+pub(super) fn kind_fault(key: &str, value: &KvValue<'_>) -> Option<Rule> {
+    if key.starts_with(ALIAS_KEY) {
+        return (value.kind() != KvKind::String).then_some(Rule::FileTensorAliasKey);
+    }
+    let of_numbers = key.starts_with(CHECKSUM_KEY) || key.starts_with(SEQUENCE_LENGTHS_KEY);
+    let is_numbers = matches!(value, KvValue::Array(array) if array.element() == KvKind::U64);
+    (of_numbers && !is_numbers).then_some(Rule::FileTensorChecksumKey)
+}
 
 impl Kv {
     /// The names that stand for a tensor, each with the tensor's own name. A value that

@@ -7,7 +7,7 @@
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
 
-use super::names::{Names, NewNames, name_at};
+use super::names::{BELIEVED, Names, NewNames, name_at};
 use crate::error::{Error, Expected, Result, Value};
 use crate::rules::Rule;
 use crate::wire::{Block, Reader, Silent, Trace, as_index, as_offset};
@@ -252,8 +252,8 @@ impl Kv {
             return Err(block.refuse(rule, 0, "kv_count", found, Expected::AtMost(most)));
         }
         let count = as_index(u64::from(count));
-        let mut entries = Vec::with_capacity(count);
-        let mut names = NewNames::with_capacity(count);
+        let mut entries = Vec::with_capacity(count.min(BELIEVED));
+        let mut names = NewNames::with_capacity(count.min(BELIEVED));
         for _ in 0..count {
             entries.push(as_index(r.position()));
             names.push(key(&mut r)?);

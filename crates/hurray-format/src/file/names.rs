@@ -42,6 +42,9 @@ impl Names {
     }
 }
 
+/// How many entries room is made for before they are read; more make their own.
+pub(super) const BELIEVED: usize = 1 << 16;
+
 /// Names on their way into a table. Putting them there is a pass of its own: the places are
 /// far apart in memory, and only in a short loop does the processor look at many at once.
 pub(super) struct NewNames {

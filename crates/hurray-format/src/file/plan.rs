@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use super::container::place_buffers;
 use super::header::{FileHeader, alignment_fault};
 use super::index::FIXED;
-use super::keys::{ALIAS_KEY, CHECKSUM_KEY};
+use super::keys::{ALIAS_KEY, CHECKSUM_KEY, kind_fault};
 use super::kv::{Kv, KvArray, KvKind, KvValue};
 use super::names::{Names, name_at};
 use super::trailer::Trailer;
@@ -13,7 +13,7 @@ use super::{FILE_HEADER_LEN, align_up};
 use crate::crc32c::Checksum;
 use crate::descriptor::Descriptor;
 use crate::error::{Error, Expected, Result, Value};
-use crate::layout::LayoutKind;
+use crate::layout::{Layout, LayoutKind};
 use crate::rules::Rule;
 use crate::wire::{Writer, as_index, as_offset};
 
@@ -68,6 +68,8 @@ pub struct FilePlan {
     entries: Vec<usize>,
     names: Names,
     kv: Kv,
+    /// How many members the open composites still miss, the innermost last.
+    members: Vec<u32>,
 }
 
 /// What to write for one tensor: zeros, the descriptor, then for each buffer zeros and
@@ -109,6 +111,7 @@ impl FilePlan {
             entries: Vec::new(),
             names: Names::default(),
             kv: Kv::default(),
+            members: Vec::new(),
         };
         Ok((plan, header.encode()))
     }
@@ -144,6 +147,15 @@ impl FilePlan {
         // The name was just seen to be new.
         let _ = names.insert(name.as_bytes(), number, |n| name_at(index, entries, n));
 
+        if let Some(missing) = self.members.last_mut() {
+            *missing = missing.saturating_sub(1);
+        }
+        if let Layout::Composite(head) = descriptor.layout() {
+            self.members.push(head.member_count);
+        }
+        while self.members.last() == Some(&0) {
+            self.members.pop();
+        }
         let padding = places.descriptor.saturating_sub(self.at);
         self.at = places.end;
         Ok(TensorPlan { padding, descriptor: bytes, buffers: places.buffers })
@@ -210,9 +222,14 @@ impl FilePlan {
     /// # Errors
     ///
     /// `file.header.writer-kv-undeclared` where the options said there would be none; the
-    /// rules of [`Kv::push`].
+    /// rules of [`Kv::push`]; `file.tensor.alias-key` and `.checksum-key` where one of
+    /// Hurray's own keys would hold what it never does.
     pub fn key_value(&mut self, key: &str, value: &KvValue<'_>) -> Result<()> {
         self.need_key_values(key)?;
+        if let Some(rule) = kind_fault(key, value) {
+            let found = Value::first_of(key.as_bytes());
+            return Err(Error::new(rule, "value", 0, found, Expected::Unsaid));
+        }
         self.kv.push(key, value)
     }
 
@@ -264,8 +281,14 @@ impl FilePlan {
     ///
     /// # Errors
     ///
-    /// `file.kv.value-too-long` where the key-values pass 32 bits.
+    /// `file.kv.value-too-long` where the key-values pass 32 bits; `composite.torn` where
+    /// members of a composite are missing.
     pub fn finish(self, checksum: Checksum) -> Result<Vec<u8>> {
+        if let Some(missing) = self.members.last() {
+            let found = Value::Unsigned(u64::from(*missing));
+            let rule = Rule::CompositeTorn;
+            return Err(Error::new(rule, "missing members", self.at, found, Expected::Exactly(0)));
+        }
         let mut tail = Vec::new();
         let start = self.at;
         let pad = |tail: &mut Vec<u8>| {

@@ -8,11 +8,12 @@ use core::ops::Range;
 
 use super::container::{Container, Placement};
 use super::index::Entry;
-use super::keys::{ALIAS_KEY, CHECKSUM_KEY, SEQUENCE_LENGTHS_KEY};
-use super::kv::{KvKind, KvValue};
+use super::keys::{ALIAS_KEY, CHECKSUM_KEY, SEQUENCE_LENGTHS_KEY, kind_fault};
+use super::kv::KvValue;
 use super::{FILE_HEADER_LEN, FILE_TRAILER_LEN};
 use crate::accept::Accept;
 use crate::composite::{Composite, bind};
+use crate::contents::Contents;
 use crate::crc32c::Checksum;
 use crate::descriptor::{Descriptor, MAGIC};
 use crate::error::{Error, Expected, Result, Value};
@@ -31,7 +32,7 @@ pub trait FileBytes {
     /// # Errors
     ///
     /// Where they cannot be read.
-    fn whole(&mut self, range: Range<u64>) -> Result<Cow<'_, [u8]>, Self::Error>;
+    fn whole(&self, range: Range<u64>) -> Result<Cow<'_, [u8]>, Self::Error>;
 
     /// The bytes of `range`, which lies inside the file, in order and in pieces of a size
     /// that suits the source, each with its offset.
@@ -194,7 +195,7 @@ impl Container {
     fn read<B: FileBytes>(
         &self,
         entry: &Entry<'_>,
-        source: &mut B,
+        source: &B,
         accept: &Accept,
     ) -> Result<Placement, B::Error> {
         let bytes = source.whole(entry.descriptor())?;
@@ -208,7 +209,6 @@ impl Container {
         source: &mut B,
         checksum: Checksum,
     ) -> Result<(), B::Error> {
-        let start = tensor.buffers.first().map_or(entry.descriptor_offset, |range| range.start);
         let expected = self.tensor_checksums(entry, &tensor.descriptor)?;
         for (range, expected) in tensor.buffers.iter().zip(expected.unwrap_or_default()) {
             let mut found = 0;
@@ -218,20 +218,24 @@ impl Container {
             })?;
             Self::compare_checksum(range.start, expected, found)?;
         }
-        if !tensor.descriptor.has_checked_contents() {
+        let counts = self.kv().sequence_lengths(entry.name);
+        if counts.is_none() && !tensor.descriptor.has_checked_contents() {
             return Ok(());
         }
-        let mut contents: Vec<Vec<u8>> = Vec::with_capacity(tensor.buffers.len());
+        let mut held = Vec::with_capacity(tensor.buffers.len());
         for (place, range) in tensor.buffers.iter().enumerate() {
             // Of the values themselves nothing is checked, so they are not read.
             let wanted = if place == 0 { range.start..range.start } else { range.clone() };
-            contents.push(source.whole(wanted)?.into_owned());
+            held.push((source.whole(wanted)?, range.start));
         }
-        let contents: Vec<&[u8]> = contents.iter().map(Vec::as_slice).collect();
-        let shifted = |error: Error| error.shifted(start);
-        tensor.descriptor.check_parameters(&contents).map_err(shifted)?;
-        if let Some(counts) = self.kv().sequence_lengths(entry.name) {
-            tensor.descriptor.check_token_counts(&counts, &contents).map_err(shifted)?;
+        let contents: Vec<Contents<'_>> =
+            held.iter().map(|(bytes, offset)| Contents { bytes, offset: *offset }).collect();
+        tensor.descriptor.check_parameters(&contents)?;
+        if let Some(counts) = counts {
+            let bytes: Vec<&[u8]> = contents.iter().map(|contents| contents.bytes).collect();
+            let checked = tensor.descriptor.check_token_counts(&counts, &bytes);
+            // What is wrong is the key-value.
+            checked.map_err(|e| self.refuse_key(e.rule(), e.found(), e.expected()))?;
         }
         Ok(())
     }
@@ -293,13 +297,13 @@ impl Container {
                     return Err(self.refuse_key(Rule::FileTensorAliasKey, shown, expected));
                 }
             }
-            let numbers = [CHECKSUM_KEY, SEQUENCE_LENGTHS_KEY];
-            if let Some(tensor) = numbers.iter().find_map(|prefix| key.strip_prefix(prefix)) {
-                let is_numbers = matches!(&value, KvValue::Array(a) if a.element() == KvKind::U64);
-                if !is_numbers || self.index().find(tensor).is_none() {
-                    let expected = Expected::OneOf("an array of uint64 for a tensor of this file");
-                    return Err(self.refuse_key(Rule::FileTensorChecksumKey, shown, expected));
-                }
+            let prefixes = [CHECKSUM_KEY, SEQUENCE_LENGTHS_KEY];
+            let tensor = prefixes.iter().find_map(|prefix| key.strip_prefix(prefix));
+            if tensor.is_some_and(|tensor| self.index().find(tensor).is_none())
+                || kind_fault(key, &value).is_some()
+            {
+                let expected = Expected::OneOf("an array of uint64 for a tensor of this file");
+                return Err(self.refuse_key(Rule::FileTensorChecksumKey, shown, expected));
             }
         }
         Ok(())

@@ -107,7 +107,7 @@ struct Whole<'a>(&'a [u8]);
 impl FileBytes for Whole<'_> {
     type Error = Error;
 
-    fn whole(&mut self, range: Range<u64>) -> Result<Cow<'_, [u8]>> {
+    fn whole(&self, range: Range<u64>) -> Result<Cow<'_, [u8]>> {
         slice(self.0, range).map(Cow::Borrowed)
     }
 

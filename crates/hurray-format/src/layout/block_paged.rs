@@ -5,6 +5,7 @@
 //! sequence is not in the format: callers give it where it matters.
 
 use super::contents::{Indices, PointerRules, check_pointers};
+use crate::contents::Contents;
 use crate::error::{Error, Expected, Result, Value};
 use crate::rules::Rule;
 use crate::shape::Count;
@@ -132,7 +133,7 @@ impl BlockPaged {
     }
 
     /// The pool slot of token `token` of sequence `sequence`.
-    pub(crate) fn slot(&self, sequence: u32, token: u64, buffers: &[&[u8]]) -> Result<i128> {
+    pub(crate) fn slot(&self, sequence: u32, token: u64, buffers: &[Contents<'_>]) -> Result<i128> {
         if sequence >= self.num_seqs {
             let found = Value::Unsigned(u64::from(sequence));
             let expected = Expected::AtMost(u64::from(self.num_seqs.saturating_sub(1)));
@@ -162,7 +163,7 @@ impl BlockPaged {
     }
 
     /// Pointers and page ids. The format has no sentinel for "no page".
-    pub(crate) fn check(&self, buffers: &[&[u8]]) -> Result<()> {
+    pub(crate) fn check(&self, buffers: &[Contents<'_>]) -> Result<()> {
         const RULES: PointerRules = PointerRules {
             start: Rule::SparseBlockPagedPointerStart,
             decreases: Rule::SparseBlockPagedPointerDecreases,
@@ -182,7 +183,11 @@ impl BlockPaged {
 
     /// Checks that there is one token count for each sequence, and that each fits the
     /// sequence's pages.
-    pub(crate) fn check_token_counts(&self, counts: &[u64], buffers: &[&[u8]]) -> Result<()> {
+    pub(crate) fn check_token_counts(
+        &self,
+        counts: &[u64],
+        buffers: &[Contents<'_>],
+    ) -> Result<()> {
         let refuse = |at: usize, found, expected| {
             let rule = Rule::SparseBlockPagedTokenCounts;
             let at = as_offset(at.saturating_mul(8));
@@ -204,9 +209,9 @@ impl BlockPaged {
         Ok(())
     }
 
-    fn arrays<'b>(&self, buffers: &[&'b [u8]]) -> Result<(Indices<'b>, Indices<'b>)> {
+    fn arrays<'b>(&self, buffers: &[Contents<'b>]) -> Result<(Indices<'b>, Indices<'b>)> {
         let narrow = !self.wide_indices;
-        let entries = buffers.get(1).map_or(0, |buffer| as_offset(buffer.len()));
+        let entries = buffers.get(1).map_or(0, |buffer| as_offset(buffer.bytes.len()));
         let entries = u128::from(entries).div_euclid(self.index_width());
         let table = Indices::of(buffers, 1, "block_table", entries, narrow)?;
         let count = u128::from(self.num_seqs).saturating_add(1);

@@ -4,6 +4,7 @@
 //! pointers[rows + 1] for CSR or pointers[columns + 1] for CSC. One layout, two axes.
 
 use super::contents::{Indices, PointerRules, binary_search, check_pointers, check_runs};
+use crate::contents::Contents;
 use crate::error::{Error, Expected, Result, Value};
 use crate::rules::Rule;
 use crate::wire::{Array, Reader, Trace, as_offset};
@@ -65,7 +66,7 @@ impl Compressed {
         &self,
         index: &[u64],
         shape: &impl Array<u64>,
-        buffers: &[&[u8]],
+        buffers: &[Contents<'_>],
         axis: &Axis,
     ) -> Result<Option<u64>> {
         let (pointers, indices) = self.arrays(shape, buffers, axis)?;
@@ -83,7 +84,7 @@ impl Compressed {
     pub(crate) fn check(
         &self,
         shape: &impl Array<u64>,
-        buffers: &[&[u8]],
+        buffers: &[Contents<'_>],
         axis: &Axis,
     ) -> Result<()> {
         const RULES: PointerRules = PointerRules {
@@ -101,7 +102,7 @@ impl Compressed {
     fn arrays<'b>(
         &self,
         shape: &impl Array<u64>,
-        buffers: &[&'b [u8]],
+        buffers: &[Contents<'b>],
         axis: &Axis,
     ) -> Result<(Indices<'b>, Indices<'b>)> {
         let runs = u128::from(shape.at(axis.major).unwrap_or(0));

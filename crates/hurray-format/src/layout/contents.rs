@@ -3,6 +3,7 @@
 
 use core::cmp::Ordering;
 
+use crate::contents::Contents;
 use crate::error::{Error, Expected, Result, Value};
 use crate::rules::Rule;
 use crate::wire::{Array, WireArray, as_index, as_offset};
@@ -11,6 +12,8 @@ use crate::wire::{Array, WireArray, as_index, as_offset};
 #[derive(Clone, Copy)]
 pub(crate) struct Indices<'b> {
     name: &'static str,
+    /// Where the buffer starts in the input.
+    base: u64,
     numbers: Numbers<'b>,
 }
 
@@ -23,7 +26,7 @@ enum Numbers<'b> {
 impl<'b> Indices<'b> {
     /// The first `count` numbers of buffer `place`.
     pub(crate) fn of(
-        buffers: &[&'b [u8]],
+        buffers: &[Contents<'b>],
         place: usize,
         name: &'static str,
         count: u128,
@@ -35,18 +38,19 @@ impl<'b> Indices<'b> {
             return Err(Error::new(Rule::SparseBufferCount, name, 0, found, expected));
         };
         let needed = count.saturating_mul(if narrow { 4 } else { 8 });
+        let Contents { bytes: buffer, offset: base } = *buffer;
         let bytes = usize::try_from(needed).ok().and_then(|needed| buffer.get(..needed));
         let Some(bytes) = bytes else {
             let found = Value::Unsigned(as_offset(buffer.len()));
             let expected = Expected::AtLeast(u64::try_from(needed).unwrap_or(u64::MAX));
-            return Err(Error::new(Rule::SparseBufferTooSmall, name, 0, found, expected));
+            return Err(Error::new(Rule::SparseBufferTooSmall, name, base, found, expected));
         };
         let numbers = if narrow {
             Numbers::Narrow(WireArray::over(bytes))
         } else {
             Numbers::Wide(WireArray::over(bytes))
         };
-        Ok(Self { name, numbers })
+        Ok(Self { name, base, numbers })
     }
 
     pub(crate) fn at(&self, index: usize) -> Option<u64> {
@@ -61,7 +65,7 @@ impl<'b> Indices<'b> {
         self.at(as_index(index)).ok_or_else(|| {
             let found = Value::Unsigned(as_offset(self.len()));
             let expected = Expected::AtLeast(index.saturating_add(1));
-            Error::new(Rule::SparseBufferTooSmall, self.name, 0, found, expected)
+            Error::new(Rule::SparseBufferTooSmall, self.name, self.base, found, expected)
         })
     }
 
@@ -88,7 +92,7 @@ impl<'b> Indices<'b> {
             Numbers::Narrow(_) => 4,
             Numbers::Wide(_) => 8,
         };
-        let offset = as_offset(index).saturating_mul(width);
+        let offset = self.base.saturating_add(as_offset(index).saturating_mul(width));
         Error::new(rule, self.name, offset, Value::Unsigned(found), expected)
     }
 

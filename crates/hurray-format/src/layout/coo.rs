@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 use core::cmp::Ordering;
 
 use super::contents::Indices;
+use crate::contents::Contents;
 use crate::error::{Expected, Result, Value};
 use crate::rules::Rule;
 use crate::wire::{Array, Reader, Trace, as_index, as_offset};
@@ -35,7 +36,7 @@ impl Coo {
     }
 
     /// The position of `index` among the stored entries.
-    pub(crate) fn find(&self, index: &[u64], buffers: &[&[u8]]) -> Result<Option<u64>> {
+    pub(crate) fn find(&self, index: &[u64], buffers: &[Contents<'_>]) -> Result<Option<u64>> {
         let rank = index.len();
         let indices = self.indices(rank, buffers)?;
         let compare = |entry: u64| -> Ordering {
@@ -50,7 +51,7 @@ impl Coo {
     }
 
     /// Bounds, order and duplicates of the stored indices.
-    pub(crate) fn check(&self, shape: &impl Array<u64>, buffers: &[&[u8]]) -> Result<()> {
+    pub(crate) fn check(&self, shape: &impl Array<u64>, buffers: &[Contents<'_>]) -> Result<()> {
         let rank = shape.len();
         let indices = self.indices(rank, buffers)?;
         for (at, (coordinate, size)) in indices.iter().zip(shape.iter().cycle()).enumerate() {
@@ -75,7 +76,11 @@ impl Coo {
             };
         }
         // No larger than the indices themselves, which are in memory.
-        let mut order: Vec<usize> = (0..nnz).collect();
+        let mut order: Vec<usize> = Vec::new();
+        if order.try_reserve_exact(nnz).is_err() {
+            return Err(indices.refuse_at(Rule::SparseOutOfMemory, 0));
+        }
+        order.extend(0..nnz);
         order.sort_unstable_by(|a, b| entry(*a).cmp(entry(*b)));
         let twice = order.iter().zip(order.iter().skip(1)).find(|(a, b)| entry(**a).eq(entry(**b)));
         match twice {
@@ -87,7 +92,7 @@ impl Coo {
         }
     }
 
-    fn indices<'b>(&self, rank: usize, buffers: &[&'b [u8]]) -> Result<Indices<'b>> {
+    fn indices<'b>(&self, rank: usize, buffers: &[Contents<'b>]) -> Result<Indices<'b>> {
         let count = u128::from(self.nnz).saturating_mul(u128::from(as_offset(rank)));
         Indices::of(buffers, 1, "indices", count, false)
     }

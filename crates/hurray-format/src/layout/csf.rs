@@ -4,6 +4,7 @@
 //! then for each level L its pointers pos_L at 2L+1 and its coordinates crd_L at 2L+2.
 
 use super::contents::{Indices, PointerRules, binary_search, check_pointers, check_runs};
+use crate::contents::Contents;
 use crate::error::{Error, Expected, Result, Value};
 use crate::rules::Rule;
 use crate::wire::{Array, Borrowed, Owned, Reader, Storage, Trace, as_index, as_offset};
@@ -62,16 +63,19 @@ impl<S: Storage> Csf<S> {
     }
 
     /// The position of `index` among the stored entries.
-    pub(crate) fn find(&self, index: &[u64], buffers: &[&[u8]]) -> Result<Option<u64>> {
+    pub(crate) fn find(&self, index: &[u64], buffers: &[Contents<'_>]) -> Result<Option<u64>> {
         let mut node: u64 = 0;
         let mut nodes: u64 = 1;
+        let last = self.mode_order.len().saturating_sub(1);
         for (level, mode) in self.mode_order.iter().enumerate() {
             let pointers = level_pointers(level, nodes, buffers)?;
             let (start, end) = (pointers.need(node)?, pointers.need(node.saturating_add(1))?);
             nodes = pointers.need(nodes)?;
             let coordinates = level_coordinates(level, nodes, buffers)?;
             let wanted = index.get(as_index(u64::from(mode))).copied().unwrap_or(u64::MAX);
-            let found = binary_search(start, end.min(nodes), |position| {
+            // Behind the last level's coordinates there are values, and only so many.
+            let most = if level == last { nodes.min(self.nnz) } else { nodes };
+            let found = binary_search(start, end.min(most), |position| {
                 coordinates.at(as_index(position)).unwrap_or(u64::MAX).cmp(&wanted)
             });
             match found {
@@ -83,7 +87,7 @@ impl<S: Storage> Csf<S> {
     }
 
     /// Pointers and coordinates of every level.
-    pub(crate) fn check(&self, shape: &impl Array<u64>, buffers: &[&[u8]]) -> Result<()> {
+    pub(crate) fn check(&self, shape: &impl Array<u64>, buffers: &[Contents<'_>]) -> Result<()> {
         const RULES: PointerRules = PointerRules {
             start: Rule::SparseCsfPointerStart,
             decreases: Rule::SparseCsfPointerDecreases,
@@ -111,18 +115,22 @@ impl<S: Storage> Csf<S> {
     }
 }
 
-fn level_pointers<'b>(level: usize, parents: u64, buffers: &[&'b [u8]]) -> Result<Indices<'b>> {
+fn level_pointers<'b>(level: usize, parents: u64, buffers: &[Contents<'b>]) -> Result<Indices<'b>> {
     let place = level.saturating_mul(2).saturating_add(1);
     Indices::of(buffers, place, "pos", u128::from(parents).saturating_add(1), false)
 }
 
-fn level_coordinates<'b>(level: usize, nodes: u64, buffers: &[&'b [u8]]) -> Result<Indices<'b>> {
+fn level_coordinates<'b>(
+    level: usize,
+    nodes: u64,
+    buffers: &[Contents<'b>],
+) -> Result<Indices<'b>> {
     Indices::of(buffers, coordinates_place(level), "crd", u128::from(nodes), false)
 }
 
 /// How many coordinates the level's buffer has room for.
-fn room(level: usize, buffers: &[&[u8]]) -> u64 {
-    let bytes = buffers.get(coordinates_place(level)).map_or(0, |buffer| buffer.len());
+fn room(level: usize, buffers: &[Contents<'_>]) -> u64 {
+    let bytes = buffers.get(coordinates_place(level)).map_or(0, |buffer| buffer.bytes.len());
     as_offset(bytes.div_euclid(8))
 }
 

@@ -32,6 +32,7 @@ use compressed::{COLUMNS, ROWS};
 use order::Reach;
 
 use crate::accept::Accept;
+use crate::contents::Contents;
 use crate::dtype::Dtype;
 use crate::error::Result;
 use crate::rules::Rule;
@@ -441,7 +442,7 @@ impl<S: Storage> Layout<S> {
         &self,
         index: &[u64],
         shape: &impl Array<u64>,
-        buffers: &[&[u8]],
+        buffers: &[Contents<'_>],
     ) -> Option<Result<Option<u64>>> {
         Some(match self {
             Self::Coo(coo) => coo.find(index, buffers),
@@ -464,7 +465,11 @@ impl<S: Storage> Layout<S> {
     }
 
     /// Checks the index arrays of sparse and paged tensors.
-    pub(crate) fn check_contents(&self, shape: &impl Array<u64>, buffers: &[&[u8]]) -> Result<()> {
+    pub(crate) fn check_contents(
+        &self,
+        shape: &impl Array<u64>,
+        buffers: &[Contents<'_>],
+    ) -> Result<()> {
         match self {
             Self::Coo(coo) => coo.check(shape, buffers),
             Self::Csr(csr) => csr.check(shape, buffers, &ROWS),

@@ -3,6 +3,7 @@
 
 use super::parameters::{self, Parameter, Parameters, find_scale, refuse_scale};
 use super::{Context, IndexRules, blocks, need_storage};
+use crate::contents::Contents;
 use crate::dtype::Dtype;
 use crate::error::{Error, Expected, Result, Value};
 use crate::rules::Rule;
@@ -136,11 +137,11 @@ impl PerChannel {
         }
     }
 
-    pub(crate) fn check_values(&self, dtype: Dtype, buffers: &[&[u8]]) -> Result<()> {
+    pub(crate) fn check_values(&self, dtype: Dtype, buffers: &[Contents<'_>]) -> Result<()> {
         let scales = parameters::buffer(buffers, self.scales, "scale")?;
         let zeros = match self.zero_points {
             Some(index) => parameters::buffer(buffers, index, "zero_point")?,
-            None => &[],
+            None => Contents::default(),
         };
         let (scales, zeros) = split_shared(scales, zeros, self.scales, self.zero_points, 4);
         if let Some((at, scale)) = find_scale(scales, f32::from_le_bytes, is_scale) {
@@ -149,12 +150,12 @@ impl PerChannel {
         let Some((low, high)) = dtype.integer_range() else {
             return Ok(());
         };
-        let zeros = WireArray::<u32>::over(zeros);
-        for (n, bits) in zeros.iter().enumerate() {
+        let numbers = WireArray::<u32>::over(zeros.bytes);
+        for (n, bits) in numbers.iter().enumerate() {
             let zero = i64::from(bits.cast_signed());
             if !(low..=high).contains(&zero) {
                 let rule = Rule::QuantPerChannelZeroPointValue;
-                let at = as_offset(n.saturating_mul(4));
+                let at = parameters::at_in(zeros, n.saturating_mul(4));
                 let expected = Expected::OneOf("a value of the storage type");
                 return Err(Error::new(rule, "zero_point", at, Value::Signed(zero), expected));
             }
@@ -265,7 +266,7 @@ impl PerBlock {
         }
     }
 
-    pub(crate) fn check_values(&self, buffers: &[&[u8]]) -> Result<()> {
+    pub(crate) fn check_values(&self, buffers: &[Contents<'_>]) -> Result<()> {
         let scales = parameters::buffer(buffers, self.scales, "scale")?;
         let width = as_index(u64::from(self.scale_width()));
         let (scales, _) = split_shared(scales, scales, self.scales, self.zero_points, width);
@@ -283,17 +284,21 @@ impl PerBlock {
 
 /// Scales and zero points that share one buffer lie one behind the other.
 fn split_shared<'b>(
-    scales: &'b [u8],
-    zeros: &'b [u8],
+    scales: Contents<'b>,
+    zeros: Contents<'b>,
     scale_index: u32,
     zero_index: Option<u32>,
     width: usize,
-) -> (&'b [u8], &'b [u8]) {
+) -> (Contents<'b>, Contents<'b>) {
     if zero_index != Some(scale_index) {
         return (scales, zeros);
     }
-    let count = scales.len().checked_div(width.saturating_add(4)).unwrap_or(0);
-    scales.split_at_checked(count.saturating_mul(width)).unwrap_or((scales, &[]))
+    let Contents { bytes, offset } = scales;
+    let count = bytes.len().checked_div(width.saturating_add(4)).unwrap_or(0);
+    let end = count.saturating_mul(width);
+    let (first, second) = bytes.split_at_checked(end).unwrap_or((bytes, &[]));
+    let behind = offset.saturating_add(as_offset(first.len()));
+    (Contents { bytes: first, offset }, Contents { bytes: second, offset: behind })
 }
 
 fn is_scale(scale: f32) -> bool {

@@ -16,6 +16,7 @@ pub use nf4::{NF4_TABLE, Nf4};
 pub(crate) use parameters::{IndexRules, Parameter, Parameters};
 
 use crate::accept::Accept;
+use crate::contents::Contents;
 use crate::dtype::Dtype;
 use crate::error::{Error, Expected, Result, Value};
 use crate::rules::Rule;
@@ -240,7 +241,7 @@ impl<S: Storage> Quantization<S> {
     }
 
     /// Checks the values of scales and zero points.
-    pub(crate) fn check_values(&self, dtype: Dtype, buffers: &[&[u8]]) -> Result<()> {
+    pub(crate) fn check_values(&self, dtype: Dtype, buffers: &[Contents<'_>]) -> Result<()> {
         match self {
             Self::PerChannel(scheme) => scheme.check_values(dtype, buffers),
             Self::PerBlock(scheme) => scheme.check_values(buffers),

@@ -4,10 +4,11 @@
 use super::affine::need_axis;
 use super::parameters::{self, Parameters};
 use super::{Context, IndexRules, blocks, need_storage};
+use crate::contents::Contents;
 use crate::dtype::Dtype;
 use crate::error::{Error, Expected, Result, Value};
 use crate::rules::Rule;
-use crate::wire::{Array, Reader, Trace, as_offset};
+use crate::wire::{Array, Reader, Trace};
 
 /// MXFP. 16 bytes on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,16 +72,17 @@ impl Mxfp {
     }
 
     /// 0xFF is no scale. 0x00 is 2^-127 to a reader, and not to be written (decision 22).
-    pub(crate) fn check_values(&self, buffers: &[&[u8]]) -> Result<()> {
+    pub(crate) fn check_values(&self, buffers: &[Contents<'_>]) -> Result<()> {
         let scales = parameters::buffer(buffers, self.scales, "scale")?;
-        let Some(at) = scales.iter().position(|code| matches!(code, 0x00 | 0xFF)) else {
+        let Some(at) = scales.bytes.iter().position(|code| matches!(code, 0x00 | 0xFF)) else {
             return Ok(());
         };
-        let code = scales.get(at).copied().unwrap_or_default();
+        let code = scales.bytes.get(at).copied().unwrap_or_default();
         let rule =
             if code == 0xFF { Rule::QuantMxfpScaleNan } else { Rule::QuantMxfpScaleCodeZero };
         let expected = Expected::OneOf("0x01 to 0xFE");
-        Err(Error::new(rule, "scale", as_offset(at), Value::Tag(u64::from(code)), expected))
+        let at = parameters::at_in(scales, at);
+        Err(Error::new(rule, "scale", at, Value::Tag(u64::from(code)), expected))
     }
 }
 

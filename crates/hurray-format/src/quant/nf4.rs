@@ -3,6 +3,7 @@
 use super::affine::{BlockRules, need_axis, need_block_size};
 use super::parameters::{self, Parameters, find_scale};
 use super::{Context, IndexRules, blocks, need_storage};
+use crate::contents::Contents;
 use crate::dtype::Dtype;
 use crate::error::{Error, Expected, Result, Value};
 use crate::rules::Rule;
@@ -76,14 +77,13 @@ impl Nf4 {
         Parameters::scales(self.scales, 4, count, &SCALES)
     }
 
-    pub(crate) fn check_values(&self, buffers: &[&[u8]]) -> Result<()> {
+    pub(crate) fn check_values(&self, buffers: &[Contents<'_>]) -> Result<()> {
         let scales = parameters::buffer(buffers, self.scales, "scale")?;
         let good = |scale: f32| scale.is_finite() && scale >= 0.0;
         match find_scale(scales, f32::from_le_bytes, good) {
             Some((at, scale)) => {
                 let found = Value::Float32(scale.to_bits());
                 let expected = Expected::OneOf("a finite scale of 0 or more");
-                let at = crate::wire::as_offset(at);
                 Err(Error::new(Rule::QuantNf4ScaleValue, "scale", at, found, expected))
             }
             None => Ok(()),

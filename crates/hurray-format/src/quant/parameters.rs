@@ -1,6 +1,7 @@
 //! The buffers of scales and zero points: which entry of the table each is, and how
 //! many bytes it holds.
 
+use crate::contents::Contents;
 use crate::error::{Error, Expected, Result, Value};
 use crate::rules::Rule;
 use crate::shape::Count;
@@ -70,29 +71,39 @@ impl Parameters {
     }
 }
 
-/// Scales as floats: the chunk of `bytes` at each width, widened.
+/// The first scale that is not good, and its offset in the input. Each is a chunk of `N`
+/// bytes, widened.
 pub(crate) fn find_scale<const N: usize>(
-    bytes: &[u8],
+    buffer: Contents<'_>,
     widen: impl Fn([u8; N]) -> f32,
     good: impl Fn(f32) -> bool,
-) -> Option<(usize, f32)> {
-    let (scales, _) = bytes.as_chunks::<N>();
+) -> Option<(u64, f32)> {
+    let (scales, _) = buffer.bytes.as_chunks::<N>();
     scales
         .iter()
         .enumerate()
-        .map(|(at, raw)| (at.saturating_mul(N), widen(*raw)))
+        .map(|(at, raw)| (at_in(buffer, at.saturating_mul(N)), widen(*raw)))
         .find(|(_, scale)| !good(*scale))
 }
 
-/// Refuses a scale by its value.
-pub(crate) fn refuse_scale(rule: Rule, at: usize, scale: f32) -> Error {
+/// Refuses a scale by its value, at its offset in the input.
+pub(crate) fn refuse_scale(rule: Rule, at: u64, scale: f32) -> Error {
     let found = Value::Float32(scale.to_bits());
     let expected = Expected::OneOf("a finite scale that is not 0");
-    Error::new(rule, "scale", crate::wire::as_offset(at), found, expected)
+    Error::new(rule, "scale", at, found, expected)
+}
+
+/// The offset in the input of what stands `at` bytes into a buffer.
+pub(crate) fn at_in(buffer: Contents<'_>, at: usize) -> u64 {
+    buffer.offset.saturating_add(crate::wire::as_offset(at))
 }
 
 /// The bytes of entry `index`.
-pub(crate) fn buffer<'b>(buffers: &[&'b [u8]], index: u32, name: &'static str) -> Result<&'b [u8]> {
+pub(crate) fn buffer<'b>(
+    buffers: &[Contents<'b>],
+    index: u32,
+    name: &'static str,
+) -> Result<Contents<'b>> {
     buffers.get(as_index(u64::from(index))).copied().ok_or_else(|| {
         let found = Value::Unsigned(crate::wire::as_offset(buffers.len()));
         let expected = Expected::AtLeast(u64::from(index).saturating_add(1));

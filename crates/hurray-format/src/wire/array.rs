@@ -9,8 +9,15 @@ use smallvec::SmallVec;
 
 use crate::error::Value;
 
-/// Something with a fixed width on the wire.
-pub trait Item: Copy + fmt::Debug + PartialEq {
+/// Something with a fixed width on the wire: `u32`, `u64`, `i64` or a
+/// [`BufferHandle`](crate::BufferHandle). Nobody else can add one, nor make one from
+/// bytes that were not checked.
+pub trait Item: Wire {}
+
+impl<T: Wire> Item for T {}
+
+/// How an item stands on the wire. Not nameable outside.
+pub trait Wire: Copy + fmt::Debug + PartialEq {
     /// Its bytes.
     type Raw: Copy + AsRef<[u8]> + 'static;
     /// How many they are.
@@ -33,7 +40,7 @@ pub trait Number: Item + Eq + Hash + Default {}
 
 macro_rules! numbers {
     ($($number:ty, $size:literal, $show:expr;)*) => {$(
-        impl Item for $number {
+        impl Wire for $number {
             type Raw = [u8; $size];
             const SIZE: usize = $size;
             #[inline(always)]
@@ -96,7 +103,7 @@ pub struct WireArray<'a, T: Item> {
 impl<'a, T: Item> WireArray<'a, T> {
     /// The whole items in `bytes`.
     #[inline(always)]
-    pub fn over(bytes: &'a [u8]) -> Self {
+    pub(crate) fn over(bytes: &'a [u8]) -> Self {
         Self { raw: T::chunks(bytes) }
     }
 

@@ -6,6 +6,7 @@ mod storage;
 mod trace;
 mod writer;
 
+pub(crate) use array::Wire;
 pub use array::{Array, Item, List, Number, WireArray};
 pub use storage::{Borrowed, Owned, Storage};
 pub use trace::{Field, Recording, Silent, Trace};

@@ -311,7 +311,7 @@ impl Walk<'_, '_> {
 impl FileBytes for Walk<'_, '_> {
     type Error = Error;
 
-    fn whole(&mut self, range: Range<u64>) -> Result<Cow<'_, [u8]>> {
+    fn whole(&self, range: Range<u64>) -> Result<Cow<'_, [u8]>> {
         if let Some(bytes) = self.source.mapped(&range) {
             return Ok(Cow::Borrowed(bytes));
         }

@@ -91,10 +91,11 @@ impl Source {
         Ok(bytes)
     }
 
-    /// Appends the bytes of `range` to `out`, which has room for them.
+    /// Appends the bytes of `range` to `out`. Out of memory is an error and no abort.
     pub(super) fn append(&self, range: &Range<u64>, out: &mut Vec<u8>) -> io::Result<()> {
         match (self, self.mapped(range)) {
             (_, Some(bytes)) => {
+                out.try_reserve_exact(bytes.len())?;
                 out.extend_from_slice(bytes);
                 Ok(())
             }

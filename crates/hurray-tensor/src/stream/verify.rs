@@ -2,11 +2,10 @@
 
 use std::io::{self, Read, Write};
 
-use hurray_format::{Composite, Descriptor, Error as FormatError, LayoutKind, bind};
+use hurray_format::{Composite, Contents, Descriptor, LayoutKind, bind};
 
-use super::reader::{StreamReader, StreamTensor};
-use crate::bytes::AlignedBytes;
-use crate::error::{Error, Result};
+use super::reader::StreamReader;
+use crate::error::Result;
 
 impl<R: Read> StreamReader<R> {
     /// Checks everything that is left: each tensor, the contents of index and parameter
@@ -58,21 +57,20 @@ fn checked<R: Read>(
     // Of the values themselves nothing is checked, so they are not kept.
     tensor.copy_buffer(&mut skipped)?;
     if descriptor.has_checked_contents() {
-        let contents = parameters(tensor)?;
-        let contents: Vec<&[u8]> = contents.iter().map(|bytes| &bytes[..]).collect();
-        let shifted = |error: FormatError| Error::from(error.shifted(start));
-        descriptor.check_parameters(&contents).map_err(shifted)?;
+        let parameters = tensor.read_buffers()?;
+        let mut offset = start;
+        let mut contents = Vec::with_capacity(descriptor.buffer_count());
+        // In the place of the values is nothing.
+        let bytes = std::iter::once(&[][..]).chain(parameters.iter().map(|bytes| &bytes[..]));
+        for (handle, bytes) in descriptor.buffers().iter().zip(bytes) {
+            contents.push(Contents { bytes, offset });
+            offset = offset.saturating_add(handle.byte_size());
+        }
+        descriptor.check_parameters(&contents)?;
     } else {
         while tensor.copy_buffer(&mut skipped)?.is_some() {}
     }
     Ok(Some((descriptor, offset)))
-}
-
-/// Every buffer but the first, in whose place is nothing.
-fn parameters<R: Read>(tensor: StreamTensor<'_, R>) -> Result<Vec<AlignedBytes>> {
-    let mut buffers = vec![AlignedBytes::default()];
-    buffers.extend(tensor.read_buffers()?);
-    Ok(buffers)
 }
 
 /// Where bytes go that nobody looks at, but for how many they were.
