@@ -1,9 +1,10 @@
-//! `cargo xtask lint`: format, clippy, rustdoc, and what is generated is current.
+//! `cargo xtask lint`: format, clippy, rustdoc, the links of the Markdown files, and what is
+//! generated is current.
 
 use crate::{
     Outcome,
     generated::{GENERATORS, Mode},
-    no_arguments, run,
+    links, no_arguments, run,
 };
 
 /// Crates that stand outside the workspace, which `--all` does not reach.
@@ -26,6 +27,8 @@ pub(crate) fn command(arguments: &[String]) -> Outcome {
     ]))?;
     run::show(run::cargo(&["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings"))?;
     fuzz_lock_is_current()?;
+    links::check()?;
+    println!("found      what the Markdown files link to");
     for (name, generate) in GENERATORS {
         generate(Mode::Check).map_err(|error| format!("{error}; `cargo xtask {name}` makes it"))?;
         println!("current    cargo xtask {name}");

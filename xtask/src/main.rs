@@ -8,6 +8,7 @@ mod corpus;
 mod floors;
 mod fuzz;
 mod generated;
+mod links;
 mod lint;
 mod metadata;
 mod no_std;
@@ -26,7 +27,7 @@ type Command = (&'static str, &'static str, &'static str, fn(&[String]) -> Outco
 
 const COMMANDS: &[Command] = &[
     ("test", "[--no-skip] [PART..]", "every test: rust, python, pyhurray", test::command),
-    ("lint", "", "format, clippy, rustdoc, and what is generated is current", lint::command),
+    ("lint", "", "format, clippy, rustdoc, links, and what is generated is current", lint::command),
     (
         "floors",
         "",
@@ -42,13 +43,22 @@ const COMMANDS: &[Command] = &[
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let Some((name, rest)) = arguments.split_first() else {
-        print!("{}", usage());
+        print!("{}", usage(COMMANDS));
         return ExitCode::SUCCESS;
     };
-    let Some((_, _, _, command)) = COMMANDS.iter().find(|(known, ..)| known == name) else {
-        eprint!("xtask: no command {name:?}\n\n{}", usage());
+    if is_help(name) || name == "help" {
+        print!("{}", usage(COMMANDS));
+        return ExitCode::SUCCESS;
+    }
+    let Some(found) = COMMANDS.iter().find(|(known, ..)| known == name) else {
+        eprint!("xtask: no command {name:?}\n\n{}", usage(COMMANDS));
         return ExitCode::from(2);
     };
+    if rest.iter().any(|argument| is_help(argument)) {
+        print!("{}", usage(std::slice::from_ref(found)));
+        return ExitCode::SUCCESS;
+    }
+    let (_, _, _, command) = found;
     match command(rest) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -58,9 +68,13 @@ fn main() -> ExitCode {
     }
 }
 
-fn usage() -> String {
+fn is_help(argument: &str) -> bool {
+    matches!(argument, "--help" | "-h")
+}
+
+fn usage(commands: &[Command]) -> String {
     let mut text = String::from("cargo xtask COMMAND\n\n");
-    for (name, arguments, purpose, _) in COMMANDS {
+    for (name, arguments, purpose, _) in commands {
         let call = format!("{name} {arguments}");
         text.push_str(&format!("  {call:<32}{purpose}\n"));
     }

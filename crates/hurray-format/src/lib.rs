@@ -1,14 +1,4 @@
-//! The Hurray tensor format: bytes to checked values and back.
-//!
-//! A descriptor says everything about a tensor but its bytes: element type, shape,
-//! layout, buffers with their devices and memory classes, quantization. This crate reads
-//! and writes descriptors, files and plain streams. Decoding is validation: a value of
-//! [`Descriptor`] satisfies every rule of the format, and nothing needs to be checked
-//! again.
-//!
-//! No I/O, no clock, no `unsafe`, no `std`; no panic on any input, and no allocation
-//! sized by input that was not checked.
-
+#![doc = include_str!("../README.md")]
 #![no_std]
 #![forbid(unsafe_code)]
 

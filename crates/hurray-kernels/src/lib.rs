@@ -1,3 +1,3 @@
-//! Hurray's arithmetic over byte slices. For now: checksums.
+#![doc = include_str!("../README.md")]
 
 pub mod checksum;

@@ -1,25 +1,4 @@
-//! Hurray tensors in life. For now: files and plain streams, opened, mapped, read and
-//! saved.
-//!
-//! ```
-//! use hurray_tensor::format::{Descriptor, Dtype, KvValue};
-//! use hurray_tensor::{File, WriteOptions, save};
-//!
-//! # let folder = tempfile::tempdir()?;
-//! # let path = folder.path().join("weights.hrry");
-//! let descriptor = Descriptor::dense(Dtype::UInt8, &[2, 3])?;
-//! save(&path, WriteOptions::default(), |file| {
-//!     file.key_value("origin", &KvValue::String("example"))?;
-//!     file.tensor("w", &descriptor, &[&[1, 2, 3, 4, 5, 6]])
-//! })?;
-//!
-//! let file = File::open(&path)?;
-//! let tensor = file.get("w")?;
-//! assert_eq!(tensor.descriptor().shape(), [2, 3]);
-//! assert_eq!(tensor.read_buffer(0)?[..], [1, 2, 3, 4, 5, 6]);
-//! file.verify(&mut |_| {})?;
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
+#![doc = include_str!("../README.md")]
 
 pub use hurray_format as format;
 
