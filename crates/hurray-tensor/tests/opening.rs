@@ -306,7 +306,7 @@ fn limits_hold_on_opening() {
     let error = open_and_verify(&path, &kv).unwrap_err();
     assert_eq!(error.rule(), Some(Rule::FileKvAboveLimit));
     let descriptor = with(Limits { descriptor_bytes: 60, ..Limits::default() });
-    let error = File::open_with(&path, &descriptor).unwrap().get("dense f32").unwrap_err();
+    let error = open_and_verify(&path, &descriptor).unwrap_err();
     assert_eq!(error.rule(), Some(Rule::DescriptorLengthAboveLimit));
 }
 
