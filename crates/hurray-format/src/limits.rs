@@ -38,7 +38,7 @@ impl Limits {
         kv_bytes: 1 << 30,
         index_bytes: 1 << 30,
         composite_members: 1 << 20,
-        composite_work: 4096,
+        composite_work: 1024,
     };
 }
 
