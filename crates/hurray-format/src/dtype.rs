@@ -83,7 +83,7 @@ macro_rules! dtypes {
             }
 
             /// Bits per element.
-            #[inline]
+            #[inline(always)]
             pub const fn bits(self) -> u32 {
                 match self {
                     $(Self::$variant => $bits,)*

@@ -3,6 +3,7 @@
 
 use alloc::vec::Vec;
 
+use super::head::Head;
 use super::{Descriptor, DescriptorRef, MemberRole, Shard, Statistics};
 use crate::accept::Accept;
 use crate::buffer::BufferHandle;
@@ -58,7 +59,7 @@ impl Descriptor {
     /// Starts a new descriptor: row-major until told otherwise.
     pub fn builder(dtype: Dtype, shape: &[u64]) -> DescriptorBuilder {
         let descriptor = Self {
-            version_minor: 0,
+            head: Head::UNKNOWN,
             dtype,
             shape: List::new(shape),
             byte_offset: 0,
@@ -109,12 +110,19 @@ impl Descriptor {
             .iter()
             .map(|size| if *size == DYNAMIC { sizes.next().unwrap_or(DYNAMIC) } else { *size })
             .collect();
-        resolved.checked()
+        resolved.checked(self.head.version_minor())
     }
 
     /// Whether the format allows it: one validator, for what is read and what is built.
-    fn checked(self) -> Result<Self> {
+    fn checked(mut self, version_minor: u8) -> Result<Self> {
         self.check_dimensions()?;
+        let Some(head) = Head::of(&self, version_minor) else {
+            let found = Value::Unsigned(as_offset(self.length_of_parts()));
+            let expected = Expected::AtMost(u64::from(u32::MAX));
+            let rule = Rule::DescriptorLengthAboveLimit;
+            return Err(Error::new(rule, "descriptor_length", 6, found, expected));
+        };
+        self.head = head;
         let bytes = self.encode();
         let mut accept = Accept::every_private_tag();
         accept.limits = Limits { descriptor_bytes: u32::MAX, ..Limits::default() };
@@ -209,8 +217,7 @@ impl DescriptorBuilder {
             return Err(Error::new(rule, "buffer_count", 0, found, expected));
         }
         descriptor.buffers = buffers.into_iter().collect();
-        descriptor.version_minor = 0;
-        descriptor.checked()
+        descriptor.checked(0)
     }
 }
 

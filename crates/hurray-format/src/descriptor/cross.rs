@@ -64,16 +64,6 @@ pub(super) fn check(
     Ok(())
 }
 
-/// The same, for any layout.
-#[inline(never)]
-pub(super) fn check_any(
-    d: &DescriptorRef<'_>,
-    scheme: Option<&Quantization<Borrowed<'_>>>,
-    places: Places,
-) -> Result<()> {
-    check(d, scheme, places)
-}
-
 /// The rules that hold whatever an unknown type, layout or scheme may mean.
 pub(super) fn check_foreign(d: &DescriptorRef<'_>, places: Places) -> Result<()> {
     colocation(d, places)?;

@@ -1,9 +1,9 @@
 //! The one decoder. Each section's own rules are in the section's file; the rules that
 //! tie sections together are in `cross`.
 
-use core::mem;
-
 use super::cross::{self, Places};
+use super::head::Head;
+use super::reading::{InPlace, Kept, Permissively, Reading, Scheme};
 use super::{
     Descriptor, DescriptorRef, ExtensionType, Foreign, HEADER_LEN, MAGIC, MemberRole, Permissive,
     Shard, Statistics, VERSION_MAJOR, flag,
@@ -12,11 +12,11 @@ use crate::accept::Accept;
 use crate::buffer::BufferHandle;
 use crate::dtype::{Dtype, PrivateDtype};
 use crate::error::{Error, Expected, Result, Value};
-use crate::layout::{self, Layout, LayoutKind};
+use crate::layout::{self, Layout};
 use crate::limits::Limits;
 use crate::quant::{Context, Quantization};
 use crate::rules::Rule;
-use crate::wire::{Borrowed, Reader, Silent, Trace, WireArray, as_index, as_offset};
+use crate::wire::{Reader, Silent, Trace, WireArray, as_index, as_offset};
 
 impl Descriptor {
     /// Reads a descriptor, which is all of `bytes`, and keeps its own arrays.
@@ -90,95 +90,6 @@ impl<'a> DescriptorRef<'a> {
     }
 }
 
-/// What becomes of a descriptor that was read in place.
-trait Reading<'a> {
-    /// Whether a tag that is not known is stepped over.
-    const PERMISSIVE: bool = false;
-    type Read;
-    /// Takes the descriptor and its scheme, which are not looked at again.
-    fn known(descriptor: &mut DescriptorRef<'a>, scheme: &mut Scheme<'a>) -> Self::Read;
-    fn foreign(foreign: Foreign<'a>) -> Result<Self::Read> {
-        Err(foreign.reason())
-    }
-}
-
-/// The quantization of a descriptor being read. It is not moved into the descriptor before
-/// the end: a value that was just written is slow to move.
-type Scheme<'a> = Option<Quantization<Borrowed<'a>>>;
-
-struct InPlace;
-struct Kept;
-struct Permissively;
-
-impl<'a> Reading<'a> for InPlace {
-    type Read = DescriptorRef<'a>;
-    #[inline(always)]
-    fn known(descriptor: &mut DescriptorRef<'a>, scheme: &mut Scheme<'a>) -> Self::Read {
-        descriptor.take(scheme)
-    }
-}
-
-impl<'a> Reading<'a> for Kept {
-    type Read = Descriptor;
-    #[inline(always)]
-    fn known(descriptor: &mut DescriptorRef<'a>, scheme: &mut Scheme<'a>) -> Self::Read {
-        descriptor.kept(scheme)
-    }
-}
-
-impl<'a> Reading<'a> for Permissively {
-    const PERMISSIVE: bool = true;
-    type Read = Permissive<'a>;
-    fn known(descriptor: &mut DescriptorRef<'a>, scheme: &mut Scheme<'a>) -> Self::Read {
-        Permissive::Known(descriptor.take(scheme))
-    }
-    fn foreign(foreign: Foreign<'a>) -> Result<Self::Read> {
-        Ok(Permissive::Foreign(foreign))
-    }
-}
-
-impl<'a> DescriptorRef<'a> {
-    /// Row-major, with no optional section.
-    #[inline(always)]
-    fn plain(
-        version_minor: u8,
-        dtype: Dtype,
-        shape: WireArray<'a, u64>,
-        byte_offset: u64,
-        buffers: WireArray<'a, BufferHandle>,
-    ) -> Self {
-        Descriptor {
-            version_minor,
-            dtype,
-            shape,
-            byte_offset,
-            layout: Layout::RowMajor,
-            buffers,
-            quantization: None,
-            shard: None,
-            statistics: None,
-            member: None,
-        }
-    }
-
-    /// The descriptor, leaving a plain layout that owns nothing behind.
-    #[inline(always)]
-    fn take(&mut self, scheme: &mut Scheme<'a>) -> Self {
-        Descriptor {
-            version_minor: self.version_minor,
-            dtype: self.dtype,
-            shape: self.shape,
-            byte_offset: self.byte_offset,
-            layout: mem::replace(&mut self.layout, Layout::RowMajor),
-            buffers: self.buffers,
-            quantization: scheme.take(),
-            shard: self.shard.take(),
-            statistics: self.statistics.take(),
-            member: self.member,
-        }
-    }
-}
-
 /// Minor version and length, from the first 10 bytes.
 #[inline(always)]
 fn start(input: &[u8]) -> Result<(u8, u32)> {
@@ -231,20 +142,21 @@ fn read<'a, T: Trace, R: Reading<'a>>(
     accept: &Accept,
     trace: &mut T,
 ) -> Result<R::Read> {
-    let (version_minor, length) = start(input)?;
-    let Some(_) = input.first_chunk::<HEADER_LEN>() else {
+    let (_, length) = start(input)?;
+    let Some(head) = input.first_chunk::<HEADER_LEN>() else {
         return Err(truncated(input, 20));
     };
+    let head = Head::read(head);
     let mut r = Reader::new(input, Rule::DescriptorTruncated, trace);
-    let head = r.block::<HEADER_LEN>("header")?;
-    let _: [u8; 4] = r.bytes(&head, 0, "magic");
-    r.u8(&head, 4, "version_major");
-    r.u8(&head, 5, "version_minor");
-    r.u32(&head, 6, "descriptor_length");
-    let flags = r.flags32(&head, 10, "flags");
-    let type_tag = r.tag(&head, 14, "type_tag");
-    let layout_tag = r.tag(&head, 15, "layout_tag");
-    let rank = r.u32(&head, 16, "rank");
+    let header = r.block::<HEADER_LEN>("header")?;
+    let _: [u8; 4] = r.bytes(&header, 0, "magic");
+    r.u8(&header, 4, "version_major");
+    r.u8(&header, 5, "version_minor");
+    r.u32(&header, 6, "descriptor_length");
+    let flags = r.flags32(&header, 10, "flags");
+    let type_tag = r.tag(&header, 14, "type_tag");
+    let layout_tag = r.tag(&header, 15, "layout_tag");
+    let rank = r.u32(&header, 16, "rank");
 
     let length = u64::from(length);
     if as_index(length) > input.len() {
@@ -254,17 +166,17 @@ fn read<'a, T: Trace, R: Reading<'a>>(
         let expected = Expected::AtMost(u64::from(accept.limits.descriptor_bytes));
         let rule = Rule::DescriptorLengthAboveLimit;
         let found = Value::Unsigned(length);
-        return Err(head.refuse(rule, 6, "descriptor_length", found, expected));
+        return Err(header.refuse(rule, 6, "descriptor_length", found, expected));
     }
     if flags & !flag::ALL != 0 {
         let found = Value::Tag(u64::from(flags));
         let expected = Expected::AtMost(u64::from(flag::ALL));
-        return Err(head.refuse(Rule::DescriptorReservedFlag, 10, "flags", found, expected));
+        return Err(header.refuse(Rule::DescriptorReservedFlag, 10, "flags", found, expected));
     }
     if rank > Limits::RANK {
         let found = Value::Unsigned(u64::from(rank));
         let expected = Expected::AtMost(u64::from(Limits::RANK));
-        return Err(head.refuse(Rule::DescriptorRankTooLarge, 16, "rank", found, expected));
+        return Err(header.refuse(Rule::DescriptorRankTooLarge, 16, "rank", found, expected));
     }
 
     let mut unknown = None;
@@ -273,7 +185,7 @@ fn read<'a, T: Trace, R: Reading<'a>>(
         Err(Rule::TypePrivateTag) if accept.dtypes.has(type_tag) => None,
         Err(rule) => {
             let found = Value::Tag(u64::from(type_tag));
-            let error = head.refuse(rule, 14, "type_tag", found, Expected::Unsaid);
+            let error = header.refuse(rule, 14, "type_tag", found, Expected::Unsaid);
             if !R::PERMISSIVE || rule == Rule::TypeInvalidTag {
                 return Err(error);
             }
@@ -288,12 +200,12 @@ fn read<'a, T: Trace, R: Reading<'a>>(
         } else {
             (Rule::ExtTypeFlagUnexpected, Expected::OneOf("bit 2 clear"))
         };
-        return Err(head.refuse(rule, 10, "flags", Value::Tag(u64::from(flags)), expected));
+        return Err(header.refuse(rule, 10, "flags", Value::Tag(u64::from(flags)), expected));
     }
     let mut fields_known = true;
     if layout_tag != 0x01 {
         let refuse = |rule, expected| {
-            head.refuse(rule, 15, "layout_tag", Value::Tag(u64::from(layout_tag)), expected)
+            header.refuse(rule, 15, "layout_tag", Value::Tag(u64::from(layout_tag)), expected)
         };
         if let Some(rule) = layout::tag_fault(layout_tag, accept) {
             let error = refuse(rule, Expected::Unsaid);
@@ -339,7 +251,7 @@ fn read<'a, T: Trace, R: Reading<'a>>(
     if let (Some(dtype), 0x01, 0) = (dtype, layout_tag, flags)
         && is_whole(&r)
     {
-        let mut plain = DescriptorRef::plain(version_minor, dtype, shape, byte_offset, buffers);
+        let mut plain = DescriptorRef::plain(head, dtype, shape, byte_offset, buffers);
         cross::check(&plain, None, places)?;
         return Ok(R::known(&mut plain, &mut None));
     }
@@ -348,16 +260,18 @@ fn read<'a, T: Trace, R: Reading<'a>>(
     let is_named = dtype.is_some();
     let dtype = dtype.unwrap_or(Dtype::UInt8);
     let mut scheme = None;
+    // Whether no byte was ignored.
+    let mut kept = true;
     if flags & flag::QUANTIZATION != 0 && fields_known {
         places.quantization = r.position().saturating_add(4);
-        if layout.kind() == LayoutKind::Virtual {
+        if matches!(layout, Layout::Composite(_)) {
             let (rule, at) = (Rule::LayoutCompositeQuantized, places.quantization);
             return Err(Error::new(rule, "quantization", at, Value::None, Expected::Unsaid));
         }
         let dtype = is_named.then_some(dtype);
         let context = Context { type_tag, dtype, shape, accept };
         let mut skipped = None;
-        r.apart(|r| Quantization::load(r, &context, &mut scheme, &mut skipped))?;
+        kept &= r.apart(|r| Quantization::load(r, &context, &mut scheme, &mut skipped))?;
         if let Some(error) = skipped {
             if !R::PERMISSIVE {
                 return Err(error);
@@ -367,17 +281,18 @@ fn read<'a, T: Trace, R: Reading<'a>>(
     }
     if layout_tag == 0x01
         && flags == flag::QUANTIZATION
+        && kept
         && is_whole(&r)
         && (!R::PERMISSIVE || unknown.is_none())
     {
-        let mut plain = DescriptorRef::plain(version_minor, dtype, shape, byte_offset, buffers);
+        let mut plain = DescriptorRef::plain(head, dtype, shape, byte_offset, buffers);
         cross::check(&plain, scheme.as_ref(), places)?;
         return Ok(R::known(&mut plain, &mut scheme));
     }
-    let mut descriptor = DescriptorRef::plain(version_minor, dtype, shape, byte_offset, buffers);
+    let mut descriptor = DescriptorRef::plain(head, dtype, shape, byte_offset, buffers);
     descriptor.layout = layout;
     if fields_known {
-        optional(r, flags, type_tag, length, &mut descriptor, &mut places)?;
+        kept &= optional(r, flags, type_tag, &mut descriptor, &mut places)?;
     }
     if as_index(length) != input.len() {
         let found = Value::Unsigned(as_offset(input.len()));
@@ -388,20 +303,39 @@ fn read<'a, T: Trace, R: Reading<'a>>(
         cross::check_foreign(&descriptor, places)?;
         return R::foreign(Foreign::new(input, &descriptor, reason));
     }
-    cross::check_any(&descriptor, scheme.as_ref(), places)?;
-    Ok(R::known(&mut descriptor, &mut scheme))
+    joined::<R>(&mut descriptor, &mut scheme, places, kept)
 }
 
-/// The other sections that a flag announces, each by its own rules.
+/// Any descriptor whose sections are each valid. A call, so that what is above it is about
+/// the common ones only.
+#[inline(never)]
+fn joined<'a, R: Reading<'a>>(
+    descriptor: &mut DescriptorRef<'a>,
+    scheme: &mut Scheme<'a>,
+    places: Places,
+    kept: bool,
+) -> Result<R::Read> {
+    cross::check(descriptor, scheme.as_ref(), places)?;
+    if !kept {
+        // What was ignored is not written again.
+        descriptor.quantization = scheme.take();
+        let minor = descriptor.head.version_minor();
+        descriptor.head = Head::of(descriptor, minor).unwrap_or(descriptor.head);
+        *scheme = descriptor.quantization.take();
+    }
+    Ok(R::known(descriptor, scheme))
+}
+
+/// The other sections that a flag announces, each by its own rules. Says whether every
+/// byte was kept.
 #[inline(never)]
 fn optional<'a, T: Trace>(
     mut r: Reader<'a, '_, T>,
     flags: u32,
     type_tag: u8,
-    length: u64,
     d: &mut DescriptorRef<'a>,
     places: &mut Places,
-) -> Result<()> {
+) -> Result<bool> {
     if flags & flag::SHARD != 0 {
         places.shard = r.position();
         d.shard = Some(Shard::load(&mut r, &d.shape)?);
@@ -420,20 +354,15 @@ fn optional<'a, T: Trace>(
         places.member = r.position();
         d.member = Some(MemberRole::load(&mut r)?);
     }
-    if r.position() == length {
-        return Ok(());
+    if r.left() == 0 {
+        return Ok(true);
     }
-    later(&mut r, d.version_minor)
-}
-
-/// Steps over what a later minor version may say.
-#[cold]
-fn later<T: Trace>(r: &mut Reader<'_, '_, T>, version_minor: u8) -> Result<()> {
     let left = as_offset(r.left());
-    if version_minor == 0 {
+    if d.head.version_minor() == 0 {
         let rule = Rule::DescriptorTrailingBytes;
         let (at, found) = (r.position(), Value::Unsigned(left));
         return Err(Error::new(rule, "descriptor", at, found, Expected::Exactly(0)));
     }
-    r.opaque("later version", "ignored", left).map(|_| ())
+    r.opaque("later version", "ignored", left)?;
+    Ok(false)
 }

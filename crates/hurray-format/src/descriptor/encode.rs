@@ -3,29 +3,28 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::{Descriptor, ExtensionType, HEADER_LEN, MAGIC, MemberRole, VERSION_MAJOR};
+use super::{Descriptor, ExtensionType, HEADER_LEN, MemberRole};
 use crate::buffer::BufferHandle;
 use crate::dtype::Dtype;
 use crate::error::{Error, Expected, Result, Value};
 use crate::quant::Quantization;
 use crate::rules::Rule;
-use crate::wire::{Array, Storage, Writer, as_offset};
+use crate::wire::{Array, Storage, Writer, as_index, as_offset};
 
 impl<S: Storage> Descriptor<S> {
     /// The length of the encoded descriptor in bytes.
+    #[inline]
     pub fn encoded_len(&self) -> usize {
-        self.length(self.flags())
+        as_index(u64::from(self.head.length()))
     }
 
-    #[inline(always)]
-    fn length(&self, flags: u32) -> usize {
+    /// The same, worked out from the parts.
+    pub(super) fn length_of_parts(&self) -> usize {
         let rank = self.rank();
         let shape = rank.saturating_mul(8);
         let table = self.buffers.len().saturating_mul(BufferHandle::SIZE).saturating_add(1);
         let fixed = HEADER_LEN.saturating_add(8).saturating_add(shape).saturating_add(table);
-        let layout = if self.layout.is_run() { 0 } else { self.layout.encoded_len(rank) };
-        let optional = if flags == 0 { 0 } else { self.optional_len() };
-        fixed.saturating_add(layout).saturating_add(optional)
+        fixed.saturating_add(self.layout.encoded_len(rank)).saturating_add(self.optional_len())
     }
 
     fn optional_len(&self) -> usize {
@@ -44,10 +43,8 @@ impl<S: Storage> Descriptor<S> {
 
     /// The encoded descriptor.
     pub fn encode(&self) -> Vec<u8> {
-        let flags = self.flags();
-        let length = self.length(flags);
-        let mut bytes = vec![0; length];
-        self.store(Writer::new(&mut bytes), flags, length);
+        let mut bytes = vec![0; self.encoded_len()];
+        self.store(Writer::new(&mut bytes));
         bytes
     }
 
@@ -65,50 +62,20 @@ impl<S: Storage> Descriptor<S> {
     ///
     /// # Errors
     ///
-    /// `descriptor.output-too-small`; what `out` holds then is unspecified.
+    /// `descriptor.output-too-small`; nothing is written then.
     pub fn encode_into(&self, out: &mut [u8]) -> Result<usize> {
-        let flags = self.flags();
-        let length = self.length(flags);
+        let length = self.encoded_len();
         let Some(place) = out.get_mut(..length) else {
             return Err(too_small(out.len(), length));
         };
-        self.store(Writer::new(place), flags, length);
+        self.store(Writer::new(place));
         Ok(length)
     }
 
-    /// Fills `w`, which has room for `length` bytes.
+    /// Fills `w`, which has room for the whole.
     #[inline(always)]
-    fn store(&self, mut w: Writer<'_>, flags: u32, length: usize) {
-        let length = u32::try_from(length).unwrap_or(u32::MAX);
-        let rank = u32::try_from(self.rank()).unwrap_or(u32::MAX);
-        let [m0, m1, m2, m3] = MAGIC;
-        let [l0, l1, l2, l3] = length.to_le_bytes();
-        let [f0, f1, f2, f3] = flags.to_le_bytes();
-        let [r0, r1, r2, r3] = rank.to_le_bytes();
-        let (dtype, layout) = (self.dtype.tag(), self.layout.tag());
-        let minor = self.version_minor;
-        w.block(&[
-            m0,
-            m1,
-            m2,
-            m3,
-            VERSION_MAJOR,
-            minor,
-            l0,
-            l1,
-            l2,
-            l3,
-            f0,
-            f1,
-            f2,
-            f3,
-            dtype,
-            layout,
-            r0,
-            r1,
-            r2,
-            r3,
-        ]);
+    fn store(&self, mut w: Writer<'_>) {
+        w.block(self.head.bytes());
         w.items(self.shape.iter());
         w.u64(self.byte_offset);
         if !self.layout.is_run() {
@@ -116,7 +83,7 @@ impl<S: Storage> Descriptor<S> {
         }
         w.u8(u8::try_from(self.buffers.len()).unwrap_or(u8::MAX));
         w.items(self.buffers.iter());
-        if flags != 0 {
+        if self.flags() != 0 {
             w.apart(|w| self.store_optional(w));
         }
         debug_assert!(w.is_full(), "a descriptor of another length than announced");

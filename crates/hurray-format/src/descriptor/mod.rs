@@ -12,8 +12,10 @@ mod decode;
 mod encode;
 mod extension;
 mod foreign;
+mod head;
 mod locate;
 mod member;
+mod reading;
 mod shard;
 mod statistics;
 
@@ -23,6 +25,8 @@ pub use foreign::{Foreign, Permissive};
 pub use member::MemberRole;
 pub use shard::Shard;
 pub use statistics::{RawStatistics, Statistics, StatisticsValues};
+
+use head::Head;
 
 use crate::buffer::BufferHandle;
 use crate::dtype::Dtype;
@@ -51,7 +55,7 @@ use crate::wire::{Array, Borrowed, List, Owned, Storage, WireArray};
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Descriptor<S: Storage = Owned> {
-    version_minor: u8,
+    head: Head,
     dtype: Dtype,
     shape: S::Numbers<u64>,
     byte_offset: u64,
@@ -110,7 +114,7 @@ impl<'a> DescriptorRef<'a> {
 impl<S: Storage> Descriptor<S> {
     /// The major version, always 1, and the minor one, kept as it was read.
     pub fn version(&self) -> (u8, u8) {
-        (VERSION_MAJOR, self.version_minor)
+        (VERSION_MAJOR, self.head.version_minor())
     }
 
     /// The element type, as it is stored.
@@ -185,12 +189,7 @@ impl<S: Storage> Descriptor<S> {
     /// The header's flags: which optional sections follow.
     #[inline]
     pub fn flags(&self) -> u32 {
-        let bit = |present: bool, flag: u32| if present { flag } else { 0 };
-        bit(self.quantization.is_some(), flag::QUANTIZATION)
-            | bit(self.shard.is_some(), flag::SHARD)
-            | bit(matches!(self.dtype, Dtype::Private(_)), flag::EXTENSION_TYPE)
-            | bit(self.statistics.is_some(), flag::STATISTICS)
-            | bit(self.member.is_some(), flag::MEMBER)
+        self.head.flags()
     }
 
     /// The same descriptor, keeping its own arrays.
@@ -202,7 +201,7 @@ impl<S: Storage> Descriptor<S> {
     #[inline(always)]
     fn kept(&self, quantization: &Option<Quantization<S>>) -> Descriptor {
         Descriptor {
-            version_minor: self.version_minor,
+            head: self.head,
             dtype: self.dtype,
             shape: List::of(&self.shape),
             byte_offset: self.byte_offset,

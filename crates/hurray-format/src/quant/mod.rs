@@ -78,13 +78,15 @@ pub(crate) struct Context<'s> {
 
 impl<'a> Quantization<Borrowed<'a>> {
     /// Reads `quantization_length` and the payload into `place`; or into `unknown`, why a
-    /// strict reader refuses the scheme, which a permissive one steps over.
+    /// strict reader refuses the scheme, which a permissive one steps over. Says whether
+    /// every byte was kept.
+    #[inline(always)]
     pub(crate) fn load<T: Trace>(
         r: &mut Reader<'a, '_, T>,
         context: &Context<'_>,
         place: &mut Option<Self>,
         unknown: &mut Option<Error>,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         const S: &str = "quantization";
         let block = r.block::<4>(S)?;
         let length = r.u32(&block, 0, "quantization_length");
@@ -110,7 +112,8 @@ impl<'a> Quantization<Borrowed<'a>> {
         let flags = r.flags16(&head, 2, "flags");
         let payload = u64::from(length).saturating_sub(4);
 
-        if let Some((rule, expected)) = tag_fault(tag, context.accept) {
+        let is_named = matches!(tag, 0x01..=0x05);
+        if !is_named && let Some((rule, expected)) = tag_fault(tag, context.accept) {
             let found = Value::Tag(u64::from(tag));
             let error = head.refuse(rule, 0, "scheme_tag", found, expected);
             r.opaque(S, "payload", payload)?;
@@ -118,12 +121,12 @@ impl<'a> Quantization<Borrowed<'a>> {
                 return Err(error);
             }
             *unknown = Some(error);
-            return Ok(());
+            return Ok(false);
         }
         if tag >= 0xF0 {
             let payload = r.opaque(S, "payload", payload)?;
             *place = Some(Self::Private { tag, version, flags, payload });
-            return Ok(());
+            return Ok(true);
         }
         if version != 1 {
             let found = Value::Unsigned(u64::from(version));
@@ -155,17 +158,18 @@ impl<'a> Quantization<Borrowed<'a>> {
         });
         // Bytes after the known fields belong to a later version: stepped over, not kept.
         let read = r.position().saturating_sub(start);
-        if read < u64::from(length) {
-            r.opaque(S, "ignored", u64::from(length).saturating_sub(read))?;
+        if read == u64::from(length) {
+            return Ok(true);
         }
-        Ok(())
+        r.opaque(S, "ignored", u64::from(length).saturating_sub(read))?;
+        Ok(false)
     }
 }
 
+#[cold]
 fn tag_fault(tag: u8, accept: &Accept) -> Option<(Rule, Expected)> {
     let known = Expected::OneOf("0x01 to 0x05, or an agreed private scheme");
     Some(match tag {
-        0x01..=0x05 => return None,
         0x00 | 0xFF => (Rule::QuantInvalidScheme, known),
         0xF0..=0xFE if accept.schemes.has(tag) => return None,
         0xF0..=0xFE => (Rule::QuantPrivateScheme, Expected::Unsaid),
@@ -288,6 +292,7 @@ impl<S: Storage> Quantization<S> {
     }
 
     /// The same scheme, keeping its own bytes.
+    #[inline(always)]
     pub fn to_owned(&self) -> Quantization {
         match self {
             Self::PerTensor(scheme) => Quantization::PerTensor(*scheme),

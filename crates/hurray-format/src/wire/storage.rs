@@ -34,14 +34,14 @@ impl<'a> Storage for Borrowed<'a> {
     type Bytes = &'a [u8];
 }
 
-/// The value keeps its own arrays: inline up to rank 8 and four buffers, on the heap
+/// The value keeps its own arrays: inline up to rank 8 and three buffers, on the heap
 /// beyond.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Owned;
 
 impl Storage for Owned {
     type Numbers<T: Number> = List<T>;
-    type Handles = SmallVec<[BufferHandle; 4]>;
+    type Handles = SmallVec<[BufferHandle; 3]>;
     type Bytes = Box<[u8]>;
 }
 
@@ -49,17 +49,17 @@ impl Owned {
     /// A copy of a buffer table, as [`List::of`] copies numbers.
     #[inline(always)]
     pub(crate) fn handles(table: &impl Array<BufferHandle>) -> <Self as Storage>::Handles {
-        if table.len() > 4 {
+        if table.len() > 3 {
             return table.iter().collect();
         }
         let none = BufferHandle::cpu(0);
         let at = |place| table.at(place).unwrap_or(none);
-        let inline = [at(0), at(1), at(2), at(3)];
+        let inline = [at(0), at(1), at(2)];
         SmallVec::from_buf_and_len(inline, table.len())
     }
 }
 
-impl Array<BufferHandle> for SmallVec<[BufferHandle; 4]> {
+impl Array<BufferHandle> for SmallVec<[BufferHandle; 3]> {
     #[inline(always)]
     fn len(&self) -> usize {
         self.as_slice().len()
