@@ -1,9 +1,13 @@
 //! Where an open file's bytes come from: a mapping, or reads at an offset.
 
-#![allow(unsafe_code, reason = "mapping a file is unsafe; this module is where it is done")]
+#![allow(
+    unsafe_code,
+    reason = "mapping a file is unsafe, and so is advice on memory; both are done here"
+)]
 
 use std::fs;
 use std::io;
+use std::mem::MaybeUninit;
 use std::ops::Range;
 
 use memmap2::Mmap;
@@ -91,11 +95,14 @@ impl Source {
         Ok(bytes)
     }
 
-    /// Appends the bytes of `range` to `out`. Out of memory is an error and no abort.
+    /// Appends the bytes of `range` to `out`, which does not move where it has room for them.
+    /// Out of memory is an error and no abort.
     pub(super) fn append(&self, range: &Range<u64>, out: &mut Vec<u8>) -> io::Result<()> {
+        let length = range.end.saturating_sub(range.start);
+        out.try_reserve_exact(usize::try_from(length).unwrap_or(usize::MAX))?;
+        want_large_pages(out.spare_capacity_mut());
         match (self, self.mapped(range)) {
             (_, Some(bytes)) => {
-                out.try_reserve_exact(bytes.len())?;
                 out.extend_from_slice(bytes);
                 Ok(())
             }
@@ -129,14 +136,13 @@ impl Source {
     }
 }
 
-/// Appends without filling the memory with zeros first.
+/// Appends to `out`, which has room, without filling the room with zeros first.
 #[cfg(unix)]
 fn append_at(file: &fs::File, range: &Range<u64>, out: &mut Vec<u8>) -> io::Result<()> {
     let mut at = range.start;
     while at < range.end {
         let left = usize::try_from(range.end.saturating_sub(at)).unwrap_or(usize::MAX);
         let end = out.len().saturating_add(left);
-        out.try_reserve_exact(left)?;
         let read = rustix::io::retry_on_intr(|| {
             rustix::io::pread(file, rustix::buffer::spare_capacity(out), at)
         })?;
@@ -151,12 +157,34 @@ fn append_at(file: &fs::File, range: &Range<u64>, out: &mut Vec<u8>) -> io::Resu
     Ok(())
 }
 
+/// Asks the system to give memory that is about to be filled in large pages: to get it in
+/// small ones takes as long as to read the file. A hint: whatever comes of it is no error.
+#[cfg(target_os = "linux")]
+fn want_large_pages(room: &mut [MaybeUninit<u8>]) {
+    const LARGE_PAGE: usize = 2 << 20;
+    let start = room.as_mut_ptr().align_offset(LARGE_PAGE);
+    let Some(pages) = room.get_mut(start..) else {
+        return;
+    };
+    let length = pages.len().div_euclid(LARGE_PAGE).saturating_mul(LARGE_PAGE);
+    if length > 0 {
+        let advice = rustix::mm::Advice::LinuxHugepage;
+        // SAFETY: the range is inside one allocation, borrowed here alone, and starts and ends
+        // on page borders. The advice changes neither what is in memory nor who may use it,
+        // only in what sizes the system provides it.
+        let _ = unsafe { rustix::mm::madvise(pages.as_mut_ptr().cast(), length, advice) };
+    }
+}
+
+/// Elsewhere the system chooses by itself.
+#[cfg(not(target_os = "linux"))]
+fn want_large_pages(_: &mut [MaybeUninit<u8>]) {}
+
 #[cfg(windows)]
 fn append_at(file: &fs::File, range: &Range<u64>, out: &mut Vec<u8>) -> io::Result<()> {
     use std::os::windows::fs::FileExt;
 
     let length = usize::try_from(range.end.saturating_sub(range.start)).unwrap_or(usize::MAX);
-    out.try_reserve_exact(length)?;
     let mut done = out.len();
     let end = done.saturating_add(length);
     out.resize(end, 0);
