@@ -146,6 +146,9 @@ impl<'c> Conversion<'c> {
 }
 
 fn failure(error: &Error) -> Failure {
+    if let Some(closed) = Failure::closed(error) {
+        return closed;
+    }
     match error.rule() {
         Some(rule) => Failure::with_hint(error.to_string(), explain(rule)),
         None => Failure::new(error.to_string()),

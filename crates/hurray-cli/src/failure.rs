@@ -36,6 +36,9 @@ impl Failure {
 
     /// Whatever a file or stream refused.
     pub(crate) fn tensor(path: &Path, error: &Error) -> Self {
+        if let Some(closed) = Self::closed(error) {
+            return closed;
+        }
         let tensor = error.place().tensor.as_deref();
         let tensor = tensor.map(|name| format!(" tensor {}:", Escaped::at_most(name, 120)));
         let what = format!("{}:{} {}", shown(path), tensor.unwrap_or_default(), plain(error));
@@ -43,6 +46,22 @@ impl Failure {
             Some(rule) => Self::with_hint(what, explain(rule)),
             None => Self::new(what),
         }
+    }
+
+    /// The failure, where all of it is that the reader of our output went away: an input is
+    /// never written to.
+    pub(crate) fn closed(error: &(dyn std::error::Error + 'static)) -> Option<Self> {
+        let kind = io::ErrorKind::BrokenPipe;
+        let mut causes = std::iter::successors(Some(error), |error| error.source());
+        let closed = causes.any(|cause| {
+            cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == kind)
+        });
+        closed.then(|| Self::Output(kind.into()))
+    }
+
+    /// Whether all that went wrong is that the reader of our output went away.
+    pub(crate) fn is_closed(&self) -> bool {
+        matches!(self, Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
     }
 
     pub(crate) fn code(&self) -> u8 {

@@ -22,7 +22,7 @@ impl<'s> Output<'s> {
         self.ink
     }
 
-    /// Whether the reader closed its end: `hurray ls model | head` is done, not wrong.
+    /// Whether the reader closed its end.
     pub(crate) fn is_closed(&self) -> bool {
         self.is_closed
     }

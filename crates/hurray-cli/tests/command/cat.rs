@@ -78,3 +78,28 @@ fn a_name_that_is_not_there_is_told() {
     assert!(answer.bytes.is_empty());
     hurray_fed(&bytes_descriptor(1).encode(), arguments!["cat", "-", "0"]).code(1);
 }
+
+#[test]
+fn corrupt_bytes_are_told_when_they_were_written() {
+    let folder = folder();
+    let path = small_file(&folder);
+    let mut bytes = std::fs::read(&path).unwrap();
+    let at = bytes.windows(6).position(|six| six == [1, 2, 3, 4, 5, 6]).unwrap();
+    bytes[at] = 9;
+    std::fs::write(&path, &bytes).unwrap();
+    for stream in [false, true] {
+        for map in [false, true] {
+            let mut arguments = arguments!["cat", path, "w"];
+            arguments.extend(stream.then(|| "--stream".into()));
+            arguments.extend((!map).then(|| "--no-map".into()));
+            let answer = hurray(&arguments).code(1);
+            assert!(answer.bytes.ends_with(&[9, 2, 3, 4, 5, 6]));
+            assert!(answer.errors.contains("tensor w"), "{}", answer.errors);
+            let rule = "file.tensor.checksum-mismatch";
+            assert!(answer.errors.contains(rule), "{}", answer.errors);
+            arguments.push("--no-verify".into());
+            let same = hurray(&arguments).code(0);
+            assert_eq!(same.bytes, answer.bytes);
+        }
+    }
+}

@@ -199,3 +199,33 @@ fn private_tags_are_converted_when_they_were_agreed() {
     hurray_fed(&file, arguments!["verify", "-"]).code(1);
     hurray_fed(&file, arguments!["verify", "--accept-private", "-"]).code(0);
 }
+
+#[test]
+fn what_is_in_the_way_of_the_output_is_told_before_anything_is_read() {
+    let folder = folder();
+    let nothing = folder.path().join("nothing.hrry");
+    let answer = hurray(arguments!["convert", nothing, folder.path(), "--to", "hrry"]).code(1);
+    let told = format!("{} is a directory", folder.path().display());
+    assert!(answer.errors.contains(&told), "{}", answer.errors);
+    let missing = folder.path().join("missing");
+    let answer = hurray(arguments!["convert", nothing, missing.join("x.hrry")]).code(1);
+    let told = format!("no directory {} to write in", missing.display());
+    assert!(answer.errors.contains(&told), "{}", answer.errors);
+}
+
+#[test]
+fn raw_bytes_do_not_go_to_a_terminal() {
+    let folder = folder();
+    let path = small_file(&folder);
+    for arguments in [
+        arguments!["convert", path, "-", "--to", "hrry"],
+        arguments!["cat", path, "w"],
+        arguments!["cat", "--stream", path, "w"],
+    ] {
+        let answer = hurray_on_terminal(&arguments).code(2);
+        assert!(answer.errors.contains("is a terminal"), "{}", answer.errors);
+        assert!(answer.errors.contains("> FILE"), "{}", answer.errors);
+        assert!(answer.bytes.is_empty());
+        hurray_here(b"", &arguments).code(0);
+    }
+}
