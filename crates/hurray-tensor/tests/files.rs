@@ -382,10 +382,10 @@ fn one_file_is_read_by_many_threads() {
 
 #[test]
 fn one_tensor_is_verified_alone() {
-    let mut bytes = support::file_of(&samples(), WriteOptions::default());
-    let folder = tempfile::tempdir().unwrap();
+    let mut bytes = file_of(&samples(), WriteOptions::default());
+    let folder = tempdir().unwrap();
     let path = folder.path().join("x.hrry");
-    std::fs::write(&path, &bytes).unwrap();
+    fs::write(&path, &bytes).unwrap();
     let whole = File::open(&path).unwrap();
     let (mut broken, mut at) = (String::new(), 0);
     for tensor in whole.in_file_order() {
@@ -402,7 +402,7 @@ fn one_tensor_is_verified_alone() {
         }
     }
     bytes[at] ^= 1;
-    std::fs::write(&path, &bytes).unwrap();
+    fs::write(&path, &bytes).unwrap();
     let file = File::open(&path).unwrap();
     for tensor in file.in_file_order() {
         let tensor = tensor.unwrap();

@@ -271,9 +271,9 @@ mod unix {
         rustix::fs::mknodat(rustix::fs::CWD, at("pipe"), pipe, permissions, 0).unwrap();
         symlink("pipe", at("to a pipe")).unwrap();
         let before = names(folder.path());
-        for name in [
-            "folder", "to a folder", "to nothing", "in a circle", "pipe", "to a pipe", "/dev/null",
-        ] {
+        for name in
+            ["folder", "to a folder", "to nothing", "in a circle", "pipe", "to a pipe", "/dev/null"]
+        {
             let error = save_bytes(&at(name), &[1]).unwrap_err();
             assert!(matches!(error, Error::Io { doing: "create", .. }), "{name}: {error}");
         }
