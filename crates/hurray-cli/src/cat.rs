@@ -11,7 +11,9 @@ use crate::escape::Escaped;
 use crate::failure::{Failure, shown};
 use crate::input::{Input, Inputs};
 use crate::kind::Kind;
+use crate::nearest::nearest;
 use crate::output::Output;
+use crate::words::counted;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
@@ -75,7 +77,17 @@ fn from_file(
     let path = &arguments.input;
     let failed = |error: Error| Failure::tensor(path, &error);
     if file.container().find(&arguments.name).is_err() {
-        return Err(unknown(path, &arguments.name));
+        let aliases = file.kv().aliases().map(|(alias, _)| alias);
+        let near = nearest(&arguments.name, file.names().chain(aliases));
+        let hint = match near.as_slice() {
+            [] => "hurray ls lists the names".into(),
+            some => {
+                let some: Vec<_> =
+                    some.iter().map(|name| Escaped::at_most(name, 80).to_string()).collect();
+                format!("near to it: {}; hurray ls lists all", some.join(", "))
+            }
+        };
+        return Err(unknown(path, &arguments.name, hint));
     }
     let tensor = file.get(&arguments.name).map_err(failed)?;
     if !arguments.stream {
@@ -86,12 +98,8 @@ fn from_file(
         };
         return copied.map(drop).map_err(failed);
     }
-    let mut stream = Stream {
-        file,
-        to: StreamWriter::new(out),
-        verifies: !arguments.no_verify,
-        mismatch: None,
-    };
+    let mut stream =
+        Stream { file, to: StreamWriter::new(out), verifies: !arguments.no_verify, mismatch: None };
     if tensor.descriptor().layout().kind() == LayoutKind::Virtual {
         let whole = composite(file, &tensor, limits).map_err(failed)?;
         stream.composite(&whole).map_err(failed)?;
@@ -103,11 +111,7 @@ fn from_file(
 }
 
 /// A head with its members, which follow it in the file.
-fn composite(
-    file: &File,
-    head: &FileTensor<'_>,
-    limits: &Limits,
-) -> Result<Composite<u32>, Error> {
+fn composite(file: &File, head: &FileTensor<'_>, limits: &Limits) -> Result<Composite<u32>, Error> {
     file.container().composite(&head.entry(), limits, |entry| {
         Ok::<_, Error>(file.read(&file.container().find(entry.name)?)?.descriptor().clone())
     })
@@ -193,7 +197,12 @@ fn from_stream<R: io::Read>(
     if left > 0 {
         return Err(Failure::new(format!("{}: the stream ends inside a composite", shown(path))));
     }
-    Err(unknown(path, &arguments.name))
+    let hint = match number {
+        0 => "the stream has no tensors".into(),
+        1 => "the stream has one tensor, 0".into(),
+        _ => format!("the stream has {}, 0 to {}", counted(number, "tensor"), number - 1),
+    };
+    Err(unknown(path, &arguments.name, hint))
 }
 
 fn one_buffer<R: io::Read>(
@@ -232,7 +241,7 @@ fn need_buffer(arguments: &Arguments, count: usize) -> Result<(), Failure> {
     })
 }
 
-fn unknown(path: &Path, name: &str) -> Failure {
+fn unknown(path: &Path, name: &str, hint: String) -> Failure {
     let what = format!("{}: no tensor has the name {}", shown(path), Escaped::at_most(name, 80));
-    Failure::with_hint(what, "hurray ls lists the names")
+    Failure::with_hint(what, hint)
 }

@@ -126,6 +126,16 @@ pub(crate) fn run(arguments: &Arguments, console: &mut Console<'_>) -> Result<()
         conversion.save(output, &options, &progress)?
     };
     drop(progress);
+    if let Some(count) = shards(input) {
+        let (input, count) = (shown(input), crate::words::grouped(count));
+        let told = writeln!(
+            console.errors,
+            "hurray: {input} is one of {count} shards; the whole model is converted by its index, \
+             the .safetensors.index.json beside it"
+        );
+        // Where even a remark cannot be written, there is nobody to tell.
+        let _ = told.and_then(|()| console.errors.flush());
+    }
     // What standard output carries is the result itself then, by whichever name.
     let out = if is_piped || needs_pipe { &mut console.errors } else { &mut console.output };
     if arguments.json {
@@ -157,6 +167,17 @@ fn is_special(path: &Path) -> Result<bool, Failure> {
         // Whoever opens it tells.
         Err(_) => Ok(false),
     }
+}
+
+/// How many shards there are, where the file is called as one of several is:
+/// `NAME-00001-of-00002.safetensors`.
+fn shards(path: &Path) -> Option<u64> {
+    let name = path.file_name()?.to_str()?.strip_suffix(".safetensors")?;
+    let (start, count) = name.rsplit_once("-of-")?;
+    let (_, number) = start.rsplit_once('-')?;
+    let is_number = |text: &str| text.len() == 5 && text.bytes().all(|c| c.is_ascii_digit());
+    let count = count.parse().ok().filter(|_| is_number(number) && is_number(count))?;
+    (count > 1).then_some(count)
 }
 
 fn terminal(output: &Path) -> Failure {

@@ -6,6 +6,7 @@ use std::path::Path;
 use hurray_tensor::{Error, format};
 
 use crate::escape::Escaped;
+use crate::refusal::sentence;
 
 /// What a command failed with.
 #[derive(Debug)]
@@ -31,7 +32,7 @@ impl Failure {
 
     /// An input that breaks a rule.
     pub(crate) fn broken(path: &Path, error: &format::Error) -> Self {
-        Self::with_hint(format!("{}: {error}", shown(path)), explain(error.rule()))
+        Self::with_hint(format!("{}: {}", shown(path), sentence(error)), explain(error.rule()))
     }
 
     /// Whatever a file or stream refused.
@@ -86,7 +87,7 @@ pub(crate) fn explain(rule: format::Rule) -> String {
 /// What went wrong, without the file and the tensor it went wrong in.
 pub(crate) fn plain(error: &Error) -> String {
     match error {
-        Error::Format { error, .. } => error.to_string(),
+        Error::Format { error, .. } => sentence(error),
         Error::Io { doing, source, .. } => format!("cannot {doing}: {source}"),
         // The enum may grow.
         other => other.to_string(),
@@ -98,5 +99,9 @@ pub(crate) fn shown(path: &Path) -> String {
     if path.as_os_str() == "-" {
         return "standard input".into();
     }
-    Escaped::new(&path.to_string_lossy()).to_string()
+    match path.to_str() {
+        Some(text) => Escaped::new(text).to_string(),
+        // What is no text is shown by its bytes, as \xNN.
+        None => format!("{path:?}"),
+    }
 }

@@ -130,7 +130,8 @@ fn file(
     accept: &Accept,
 ) -> Result<(), Failure> {
     let path = &arguments.input;
-    let listing = Listing::of_file(file, &accept.limits).map_err(|error| Failure::tensor(path, &error))?;
+    let listing =
+        Listing::of_file(file, &accept.limits).map_err(|error| Failure::tensor(path, &error))?;
     if arguments.json {
         write_json(out, &json::file(file, &listing))?;
     } else {

@@ -21,6 +21,7 @@ mod input;
 mod inspect;
 mod kind;
 mod ls;
+mod nearest;
 mod output;
 mod progress;
 mod refusal;

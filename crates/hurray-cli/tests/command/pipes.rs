@@ -118,7 +118,8 @@ fn a_verdict_does_not_depend_on_who_listens() {
             let done = command().arg("verify").args(json).args(paths).stdout(closed()).output();
             let done = done.unwrap();
             assert_eq!(done.status.code(), Some(code), "{paths:?}");
-            assert_eq!(String::from_utf8_lossy(&done.stderr), "");
+            let errors = String::from_utf8_lossy(&done.stderr);
+            assert!(!errors.contains("cannot write"), "{errors}");
         }
     }
     let done = command().args(["cat"]).arg(&path).arg("w").stdout(closed()).output().unwrap();

@@ -119,6 +119,13 @@ pub(crate) fn sample() -> PathBuf {
     root().join("samples/all-minilm-l6-v2.sample.safetensors")
 }
 
+/// The sample, converted.
+pub(crate) fn sample_as_hurray(folder: &tempfile::TempDir) -> PathBuf {
+    let path = folder.path().join("sample.hrry");
+    hurray(arguments!["convert", sample(), path]).code(0);
+    path
+}
+
 /// A file of the `vectors` folder.
 pub(crate) fn vector(name: &str) -> PathBuf {
     root().join("vectors").join(name)
