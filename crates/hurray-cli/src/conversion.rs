@@ -155,6 +155,11 @@ fn failure(error: &Error) -> Failure {
     {
         return Failure::with_hint(error.to_string(), "--linked-shards allows them");
     }
+    if let Error::Tensor(inner) = error
+        && let Some(path) = error.path()
+    {
+        return Failure::tensor(path, inner);
+    }
     match error.rule() {
         Some(rule) => Failure::with_hint(error.to_string(), explain(rule)),
         None => Failure::new(error.to_string()),
