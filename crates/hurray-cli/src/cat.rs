@@ -1,9 +1,9 @@
 //! `hurray cat`: a tensor's bytes, as they lie in the file.
 
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use hurray_tensor::format::{Composite, LayoutKind};
+use hurray_tensor::format::{Composite, LayoutKind, Limits};
 use hurray_tensor::{Error, File, FileTensor, StreamReader, StreamTensor, StreamWriter};
 
 use crate::console::Console;
@@ -11,7 +11,9 @@ use crate::escape::Escaped;
 use crate::failure::{Failure, shown};
 use crate::input::{Input, Inputs};
 use crate::kind::Kind;
+use crate::nearest::nearest;
 use crate::output::Output;
+use crate::words::counted;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
@@ -28,6 +30,10 @@ pub(crate) struct Arguments {
     /// composite, all its members after it
     #[arg(long)]
     stream: bool,
+    /// Do not compare the bytes with their checksums, where the file has them; otherwise what
+    /// is written was corrupt where the exit code is 1
+    #[arg(long)]
+    no_verify: bool,
     /// What FILE is; told by its first bytes where it is not said
     #[arg(long = "as", value_name = "KIND", value_enum)]
     kind: Option<Kind>,
@@ -36,6 +42,13 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments, console: &mut Console<'_>) -> Result<(), Failure> {
     let path = &arguments.input;
     let accept = console.settings.accept();
+    if console.output_is_terminal {
+        return Err(Failure::Usage(
+            "standard output is a terminal, which raw bytes would garble: redirect it, as in \
+             `hurray cat FILE NAME > FILE`, or into a program"
+                .into(),
+        ));
+    }
     let inputs = Inputs {
         stdin: &mut *console.input,
         errors: &mut console.errors,
@@ -45,7 +58,7 @@ pub(crate) fn run(arguments: &Arguments, console: &mut Console<'_>) -> Result<()
     let out = &mut console.output;
     let input = inputs.open(path, arguments.kind);
     match input.map_err(|trouble| trouble.into_failure(path))? {
-        Input::File(file) => from_file(arguments, &file, out),
+        Input::File(file) => from_file(arguments, &file, &accept.limits, out),
         Input::Stream(source) => {
             from_stream(arguments, &mut StreamReader::with(source, accept), out)
         }
@@ -55,52 +68,87 @@ pub(crate) fn run(arguments: &Arguments, console: &mut Console<'_>) -> Result<()
     }
 }
 
-fn from_file(arguments: &Arguments, file: &File, out: &mut Output<'_>) -> Result<(), Failure> {
+fn from_file(
+    arguments: &Arguments,
+    file: &File,
+    limits: &Limits,
+    out: &mut Output<'_>,
+) -> Result<(), Failure> {
     let path = &arguments.input;
     let failed = |error: Error| Failure::tensor(path, &error);
     if file.container().find(&arguments.name).is_err() {
-        return Err(unknown(path, &arguments.name));
+        let aliases = file.kv().aliases().map(|(alias, _)| alias);
+        let near = nearest(&arguments.name, file.names().chain(aliases));
+        let hint = match near.as_slice() {
+            [] => "hurray ls lists the names".into(),
+            some => {
+                let some: Vec<_> =
+                    some.iter().map(|name| Escaped::at_most(name, 80).to_string()).collect();
+                format!("near to it: {}; hurray ls lists all", some.join(", "))
+            }
+        };
+        return Err(unknown(path, &arguments.name, hint));
     }
     let tensor = file.get(&arguments.name).map_err(failed)?;
     if !arguments.stream {
         need_buffer(arguments, tensor.descriptor().buffer_count())?;
-        tensor.copy_buffer(arguments.buffer, out).map_err(failed)?;
-        return Ok(());
+        let copied = match arguments.no_verify {
+            true => tensor.copy_buffer(arguments.buffer, out),
+            false => tensor.copy_checked(arguments.buffer, out),
+        };
+        return copied.map(drop).map_err(failed);
     }
-    let mut stream = StreamWriter::new(out);
+    let mut stream =
+        Stream { file, to: StreamWriter::new(out), verifies: !arguments.no_verify, mismatch: None };
     if tensor.descriptor().layout().kind() == LayoutKind::Virtual {
-        let whole = composite(file, &tensor).map_err(failed)?;
-        write_composite(file, &whole, &mut stream).map_err(failed)?;
+        let whole = composite(file, &tensor, limits).map_err(failed)?;
+        stream.composite(&whole).map_err(failed)?;
     } else {
-        write(&tensor, &mut stream).map_err(failed)?;
+        stream.tensor(&tensor).map_err(failed)?;
     }
-    stream.finish().map_err(failed)?;
-    Ok(())
+    stream.to.finish().map_err(failed)?.flush()?;
+    stream.mismatch.map_or(Ok(()), |error| Err(failed(error)))
 }
 
 /// A head with its members, which follow it in the file.
-fn composite(file: &File, head: &FileTensor<'_>) -> Result<Composite<u32>, Error> {
-    let limits = hurray_tensor::format::Limits::default();
-    file.container().composite(&head.entry(), &limits, |entry| {
+fn composite(file: &File, head: &FileTensor<'_>, limits: &Limits) -> Result<Composite<u32>, Error> {
+    file.container().composite(&head.entry(), limits, |entry| {
         Ok::<_, Error>(file.read(&file.container().find(entry.name)?)?.descriptor().clone())
     })
 }
 
-fn write_composite(
-    file: &File,
-    whole: &Composite<u32>,
-    stream: &mut StreamWriter<&mut Output<'_>>,
-) -> Result<(), Error> {
-    if let Some(entry) = file.container().index().entry(whole.item) {
-        write(&file.read(&entry)?, stream)?;
-    }
-    whole.members.iter().try_for_each(|member| write_composite(file, member, stream))
+/// Tensors of a file going out as a stream.
+struct Stream<'o, 's, 'f> {
+    file: &'f File,
+    to: StreamWriter<&'o mut Output<'s>>,
+    verifies: bool,
+    /// The first checksum that bytes did not have; it is told when all are written.
+    mismatch: Option<Error>,
 }
 
-fn write(tensor: &FileTensor<'_>, stream: &mut StreamWriter<&mut Output<'_>>) -> Result<(), Error> {
-    stream.tensor_from(tensor.descriptor(), &mut |place, out| {
-        tensor.copy_buffer(place, out).map(|_| ()).map_err(system)
-    })
+impl Stream<'_, '_, '_> {
+    fn composite(&mut self, whole: &Composite<u32>) -> Result<(), Error> {
+        if let Some(entry) = self.file.container().index().entry(whole.item) {
+            self.tensor(&self.file.read(&entry)?)?;
+        }
+        whole.members.iter().try_for_each(|member| self.composite(member))
+    }
+
+    fn tensor(&mut self, tensor: &FileTensor<'_>) -> Result<(), Error> {
+        let Self { to, verifies, mismatch, .. } = self;
+        to.tensor_from(tensor.descriptor(), &mut |place, out| {
+            if !*verifies {
+                return tensor.copy_buffer(place, out).map(drop).map_err(system);
+            }
+            match tensor.copy_checked(place, out) {
+                Err(error) if error.format().is_some() => {
+                    mismatch.get_or_insert(error);
+                    Ok(())
+                }
+                copied => copied.map(drop).map_err(system),
+            }
+        })
+    }
 }
 
 /// What the system said, where it was the system.
@@ -149,7 +197,12 @@ fn from_stream<R: io::Read>(
     if left > 0 {
         return Err(Failure::new(format!("{}: the stream ends inside a composite", shown(path))));
     }
-    Err(unknown(path, &arguments.name))
+    let hint = match number {
+        0 => "the stream has no tensors".into(),
+        1 => "the stream has one tensor, 0".into(),
+        _ => format!("the stream has {}, 0 to {}", counted(number, "tensor"), number - 1),
+    };
+    Err(unknown(path, &arguments.name, hint))
 }
 
 fn one_buffer<R: io::Read>(
@@ -188,7 +241,7 @@ fn need_buffer(arguments: &Arguments, count: usize) -> Result<(), Failure> {
     })
 }
 
-fn unknown(path: &Path, name: &str) -> Failure {
+fn unknown(path: &Path, name: &str, hint: String) -> Failure {
     let what = format!("{}: no tensor has the name {}", shown(path), Escaped::at_most(name, 80));
-    Failure::with_hint(what, "hurray ls lists the names")
+    Failure::with_hint(what, hint)
 }

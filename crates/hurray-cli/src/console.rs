@@ -29,6 +29,8 @@ pub(crate) struct Console<'s> {
     pub(crate) output: Output<'s>,
     pub(crate) errors: Output<'s>,
     pub(crate) settings: Settings,
+    /// Whether raw bytes in the output would garble a terminal.
+    pub(crate) output_is_terminal: bool,
     draws: bool,
 }
 
@@ -40,6 +42,7 @@ impl<'s> Console<'s> {
             input,
             output: Output::new(output, ink(output_is_terminal)),
             errors: Output::new(errors, ink(errors_are_terminal)),
+            output_is_terminal,
             draws: errors_are_terminal,
             settings,
         }

@@ -6,8 +6,9 @@ use std::path::Path;
 pub(crate) use hurray_convert::{ConvertOptions, Report};
 
 use hurray_convert::{
-    Error, Names, SafetensorsOptions, SafetensorsSource, StreamSource, hurray_to_safetensors,
-    hurray_to_stream, rewrite, safetensors_to_hurray, save, stream_to_hurray,
+    Error, Names, SafetensorsOptions, SafetensorsSource, ShardFault, StreamSource,
+    hurray_to_safetensors, hurray_to_stream, rewrite, safetensors_to_hurray, save,
+    stream_to_hurray,
 };
 use hurray_tensor::File;
 use hurray_tensor::format::{Accept, FileOptions, FilePlan};
@@ -146,6 +147,19 @@ impl<'c> Conversion<'c> {
 }
 
 fn failure(error: &Error) -> Failure {
+    if let Some(closed) = Failure::closed(error) {
+        return closed;
+    }
+    if let Error::Shards { fault, .. } = error
+        && matches!(**fault, ShardFault::Link(_))
+    {
+        return Failure::with_hint(error.to_string(), "--linked-shards allows them");
+    }
+    if let Error::Tensor(inner) = error
+        && let Some(path) = error.path()
+    {
+        return Failure::tensor(path, inner);
+    }
     match error.rule() {
         Some(rule) => Failure::with_hint(error.to_string(), explain(rule)),
         None => Failure::new(error.to_string()),
@@ -155,9 +169,10 @@ fn failure(error: &Error) -> Failure {
 /// An alignment that a file may have; what may be is for the format to say.
 pub(crate) fn alignment(text: &str) -> Result<u32, String> {
     let bytes = crate::arguments::bytes(text)?;
-    let alignment = u32::try_from(bytes).map_err(|_| "more than 4 GiB".to_owned())?;
+    let wrong = || "it is 4K to 2M, a power of two".to_owned();
+    let alignment = u32::try_from(bytes).map_err(|_| wrong())?;
     let options = FileOptions { alignment, ..FileOptions::default() };
-    FilePlan::new(options).map(|_| alignment).map_err(|error| error.to_string())
+    FilePlan::new(options).map(|_| alignment).map_err(|_| wrong())
 }
 
 /// What moved, what was changed and what was left out, as JSON.

@@ -1,7 +1,7 @@
 //! `hurray convert`: a tensor file into one of another kind.
 
 use std::fs;
-use std::io::{Read, Write};
+use std::io::{self, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value as Json, json};
@@ -13,7 +13,7 @@ use crate::conversion::{
 use crate::failure::{Failure, shown};
 use crate::input::{Input, Inputs};
 use crate::kind::{self, HEAD, Told, told_by};
-use crate::output::Output;
+use crate::output::{Ink, Output};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
@@ -63,7 +63,7 @@ impl Arguments {
 
     fn target(&self) -> Result<Target, Failure> {
         let target = self.to.or_else(|| Target::of_path(&self.output)).ok_or_else(|| {
-            let output = shown(&self.output);
+            let output = shown_output(&self.output);
             Failure::Usage(format!(
                 "the ending of {output} tells no kind; name one with --to hrry, hrrys or safetensors"
             ))
@@ -95,6 +95,11 @@ pub(crate) fn run(arguments: &Arguments, console: &mut Console<'_>) -> Result<()
     let (input, output) = (&arguments.input, &arguments.output);
     let target = arguments.target()?;
     let accept = console.settings.accept();
+    let is_piped = output.as_os_str() == "-";
+    let needs_pipe = !is_piped && is_special(output)?;
+    if is_piped && console.output_is_terminal {
+        return Err(terminal(output));
+    }
     let progress = console.progress("converting", input, 0);
     let inputs = Inputs {
         stdin: &mut *console.input,
@@ -105,20 +110,86 @@ pub(crate) fn run(arguments: &Arguments, console: &mut Console<'_>) -> Result<()
     let source = open(input, arguments.linked_shards, inputs)?;
     let conversion = Conversion::new(source, input, target, accept)?;
     let options = arguments.options();
-    let is_piped = output.as_os_str() == "-";
     let done = if is_piped {
         conversion.write(&mut console.output, &options, &progress)?
+    } else if needs_pipe {
+        let failed = |error| Failure::new(format!("{}: cannot open: {error}", shown(output)));
+        let mut file = fs::OpenOptions::new().write(true).open(output).map_err(failed)?;
+        if file.is_terminal() {
+            return Err(terminal(output));
+        }
+        let mut out = Output::new(&mut file, Ink::default());
+        let done = conversion.write(&mut out, &options, &progress)?;
+        out.flush()?;
+        done
     } else {
         conversion.save(output, &options, &progress)?
     };
     drop(progress);
-    // What standard output carries is the result itself then.
-    let out = if is_piped { &mut console.errors } else { &mut console.output };
+    if let Some(count) = shards(input) {
+        let (input, count) = (shown(input), crate::words::grouped(count));
+        let told = writeln!(
+            console.errors,
+            "hurray: {input} is one of {count} shards; the whole model is converted by its index, \
+             the .safetensors.index.json beside it"
+        );
+        // Where even a remark cannot be written, there is nobody to tell.
+        let _ = told.and_then(|()| console.errors.flush());
+    }
+    // What standard output carries is the result itself then, by whichever name.
+    let out = if is_piped || needs_pipe { &mut console.errors } else { &mut console.output };
     if arguments.json {
         write_json(out, arguments, target, &done)
     } else {
         write_text(out, arguments, target, &done)
     }
+}
+
+/// Whether `path` leads to a pipe, a device or another thing whose bytes are never replaced,
+/// but written to. What can be told to be in the way is told before anything is read.
+fn is_special(path: &Path) -> Result<bool, Failure> {
+    let hint = "name a file to write";
+    match fs::metadata(path) {
+        Ok(metadata) if metadata.is_dir() => {
+            Err(Failure::with_hint(format!("{} is a directory", shown(path)), hint))
+        }
+        Ok(metadata) => Ok(!metadata.is_file()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+            match folder.filter(|folder| fs::metadata(folder).is_err()) {
+                None => Ok(false),
+                Some(folder) => {
+                    let what = format!("there is no directory {} to write in", shown(folder));
+                    Err(Failure::with_hint(what, "make it first"))
+                }
+            }
+        }
+        // Whoever opens it tells.
+        Err(_) => Ok(false),
+    }
+}
+
+/// How many shards there are, where the file is called as one of several is:
+/// `NAME-00001-of-00002.safetensors`.
+fn shards(path: &Path) -> Option<u64> {
+    let name = path.file_name()?.to_str()?.strip_suffix(".safetensors")?;
+    let (start, count) = name.rsplit_once("-of-")?;
+    let (_, number) = start.rsplit_once('-')?;
+    let is_number = |text: &str| text.len() == 5 && text.bytes().all(|c| c.is_ascii_digit());
+    let count = count.parse().ok().filter(|_| is_number(number) && is_number(count))?;
+    (count > 1).then_some(count)
+}
+
+fn terminal(output: &Path) -> Failure {
+    let to = shown_output(output);
+    Failure::Usage(format!(
+        "{to} is a terminal, which raw bytes would garble: name a file as OUT, or redirect it, as \
+         in `hurray convert IN - --to hrry > FILE`"
+    ))
+}
+
+fn shown_output(path: &Path) -> String {
+    if path.as_os_str() == "-" { "standard output".into() } else { shown(path) }
 }
 
 fn open<'c>(
@@ -193,10 +264,7 @@ fn write_text(
     done: &Report,
 ) -> Result<(), Failure> {
     let ink = out.ink();
-    let output = match arguments.output.as_os_str() == "-" {
-        true => "standard output".into(),
-        false => shown(&arguments.output),
-    };
+    let output = shown_output(&arguments.output);
     let from = shown(&arguments.input);
     writeln!(out, "{from} -> {} ({})", ink.bold(output), target.name())?;
     for line in done.to_string().lines() {

@@ -39,6 +39,15 @@ pub(crate) fn run(arguments: &Arguments, console: &mut Console<'_>) -> Result<()
     let [model, file, back] =
         ["model.safetensors", "model.hrry", "back.safetensors"].map(|name| folder.join(name));
 
+    if arguments.keep.is_some() {
+        for path in [&model, &file, &back] {
+            if fs::symlink_metadata(path).is_ok() {
+                let what = format!("{} is there already", shown(path));
+                return Err(Failure::with_hint(what, "name another folder with --keep"));
+            }
+        }
+    }
+
     step(console, "A piece of a real model: 30 tensors of the sentence encoder all-MiniLM-L6-v2")?;
     fs::write(&model, SAMPLE).map_err(|error| cannot("write", &model, &error))?;
     let size = words::bytes(u64::try_from(SAMPLE.len()).unwrap_or(u64::MAX));

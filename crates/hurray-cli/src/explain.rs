@@ -7,6 +7,7 @@ use hurray_tensor::format::{Fault, Rule};
 use crate::console::Console;
 use crate::escape::Escaped;
 use crate::failure::Failure;
+use crate::nearest::nearest;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
@@ -27,12 +28,13 @@ pub(crate) fn run(arguments: &Arguments, console: &mut Console<'_>) -> Result<()
     if members.clone().next().is_some() {
         return list(console, members);
     }
-    let nearest: Vec<&str> = nearest(id).iter().map(|rule| rule.id()).collect();
-    Err(Failure::Usage(format!(
-        "no rule has the id {}; the nearest are {}",
-        Escaped::at_most(id, 80),
-        nearest.join(", ")
-    )))
+    let nearest = nearest(id, Rule::ALL.iter().map(|rule| rule.id()));
+    let shown = Escaped::at_most(id, 80);
+    Err(Failure::Usage(match nearest.as_slice() {
+        [] => format!("no rule has the id {shown}; hurray explain lists all"),
+        [one] => format!("no rule has the id {shown}; the nearest is {one}"),
+        some => format!("no rule has the id {shown}; the nearest are {}", some.join(", ")),
+    }))
 }
 
 fn one(console: &mut Console<'_>, rule: Rule) -> Result<(), Failure> {
@@ -42,6 +44,9 @@ fn one(console: &mut Console<'_>, rule: Rule) -> Result<(), Failure> {
     writeln!(out, "  broken when  {}", rule.meaning())?;
     writeln!(out, "  fault        {}: {}", rule.fault().name(), fault(rule.fault()))?;
     writeln!(out, "  page         {} of the specification, {}", rule.page(), page(rule.page()))?;
+    if let Some(file) = file(rule.page()) {
+        writeln!(out, "  to read      docs/spec/{file} of the repository")?;
+    }
     Ok(())
 }
 
@@ -79,33 +84,17 @@ fn page(number: &str) -> &'static str {
     }
 }
 
-/// The five rules whose ids differ least from `id`.
-fn nearest(id: &str) -> Vec<Rule> {
-    let mut rules: Vec<(usize, Rule)> =
-        Rule::ALL.iter().map(|rule| (distance(id, rule.id()), *rule)).collect();
-    rules.sort_by_key(|(distance, rule)| (*distance, rule.id()));
-    rules.into_iter().take(5).map(|(_, rule)| rule).collect()
-}
-
-/// How many characters to change, add or remove to make one text of the other. Beyond the
-/// length of any id the first characters are enough.
-fn distance(one: &str, other: &str) -> usize {
-    let one: Vec<char> = one.chars().take(100).collect();
-    let mut row: Vec<usize> = (0..=one.len()).collect();
-    for (number, wanted) in other.chars().enumerate() {
-        let mut diagonal = number;
-        let mut left = number + 1;
-        for (found, above) in one.iter().zip(row.iter_mut().skip(1)) {
-            let same = diagonal + usize::from(*found != wanted);
-            diagonal = *above;
-            left = same.min(left + 1).min(*above + 1);
-            *above = left;
-        }
-        if let Some(first) = row.first_mut() {
-            *first = number + 1;
-        }
-    }
-    row.last().copied().unwrap_or_default()
+fn file(page: &str) -> Option<&'static str> {
+    Some(match page {
+        "01" => "01-buffer-handle.md",
+        "02" => "02-descriptor.md",
+        "03" => "03-elements.md",
+        "04" => "04-layouts.md",
+        "05" => "05-quantization.md",
+        "06" => "06-file.md",
+        "09" => "09-decisions.md",
+        _ => return None,
+    })
 }
 
 #[cfg(test)]
@@ -113,18 +102,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_nearest_rule_to_a_misspelled_one_is_that_one() {
-        assert_eq!(distance("kitten", "sitting"), 3);
-        assert_eq!(distance("", "abc"), 3);
-        assert_eq!(distance("abc", ""), 3);
-        assert_eq!(nearest("descriptor.majic").first(), Some(&Rule::DescriptorMagic));
-        assert_eq!(nearest(&"x".repeat(1_000_000)).len(), 5);
-    }
-
-    #[test]
     fn every_page_of_a_rule_has_a_title() {
         for rule in Rule::ALL {
             assert!(["01", "02", "03", "04", "05", "06", "07", "09"].contains(&rule.page()));
+            let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/spec");
+            assert!(file(rule.page()).is_none_or(|file| folder.join(file).is_file()), "{rule}");
         }
     }
 }

@@ -7,7 +7,7 @@ use std::fs;
 use std::io::{self, Read, Seek, Write};
 use std::path::Path;
 
-use hurray_tensor::format::{Accept, Descriptor};
+use hurray_tensor::format::{Accept, Descriptor, Rule};
 use hurray_tensor::{Access, Error, File, OpenOptions};
 
 use crate::arguments::Settings;
@@ -29,6 +29,8 @@ pub(crate) enum Raw<'c> {
     Descriptor(Vec<u8>),
     Stream(Box<dyn Read + 'c>),
 }
+
+const CUT: &str = "it was cut: a download or a copy did not come to its end; get the file again";
 
 /// A file that can be read at any place.
 pub(crate) struct RawFile {
@@ -92,7 +94,11 @@ impl<'c> Inputs<'c, '_> {
         };
         let word = raw.word;
         let file = open_file(raw, path, settings, &accept);
-        let file = file.map_err(|error| Trouble { error, word })?;
+        let file = file.map_err(|error| {
+            // Such a file begins well.
+            let is_cut = error.rule() == Some(Rule::FileTrailerMagic);
+            Trouble { word: word.or(is_cut.then_some(CUT)), error }
+        })?;
         report_access(&file, path, errors);
         Ok(Input::File(Box::new(file)))
     }
@@ -222,7 +228,8 @@ fn spool(head: &[u8], rest: &mut dyn Read, limit: u64) -> Result<fs::File, Troub
     let mut more = Vec::new();
     fill(rest, &mut more, 1)?;
     if !more.is_empty() {
-        let text = format!("it is longer than {limit} bytes; --spool-limit takes more");
+        let text =
+            format!("it is longer than {}; --spool-limit takes more", crate::words::bytes(limit));
         return Err(failed(io::Error::new(io::ErrorKind::FileTooLarge, text)));
     }
     file.rewind().map_err(failed)?;

@@ -64,8 +64,10 @@ pub(crate) fn run(arguments: &Arguments, console: &mut Console<'_>) -> Result<()
     }
     match inputs.open(path, arguments.kind).map_err(unusable)? {
         Input::Descriptor(bytes) => descriptor(arguments, out, &bytes, &accept),
-        Input::Stream(source) => stream(arguments, out, &mut StreamReader::with(source, accept)),
-        Input::File(file) => self::file(arguments, out, &file),
+        Input::Stream(source) => {
+            stream(arguments, out, &mut StreamReader::with(source, accept), &accept)
+        }
+        Input::File(file) => self::file(arguments, out, &file, &accept),
     }
 }
 
@@ -121,9 +123,15 @@ fn foreign(
     Ok(())
 }
 
-fn file(arguments: &Arguments, out: Out<'_, '_>, file: &File) -> Result<(), Failure> {
+fn file(
+    arguments: &Arguments,
+    out: Out<'_, '_>,
+    file: &File,
+    accept: &Accept,
+) -> Result<(), Failure> {
     let path = &arguments.input;
-    let listing = Listing::of_file(file).map_err(|error| Failure::tensor(path, &error))?;
+    let listing =
+        Listing::of_file(file, &accept.limits).map_err(|error| Failure::tensor(path, &error))?;
     if arguments.json {
         write_json(out, &json::file(file, &listing))?;
     } else {
@@ -136,9 +144,10 @@ fn stream<R: std::io::Read>(
     arguments: &Arguments,
     out: Out<'_, '_>,
     stream: &mut StreamReader<R>,
+    accept: &Accept,
 ) -> Result<(), Failure> {
     let path = &arguments.input;
-    let (listing, failed) = Listing::of_stream(stream);
+    let (listing, failed) = Listing::of_stream(stream, &accept.limits);
     if arguments.json {
         write_json(out, &json::stream(&listing))?;
     } else {

@@ -57,6 +57,12 @@ pub(crate) fn word(head: &[u8], path: &Path) -> Option<&'static str> {
     if head.is_empty() {
         return Some("it is empty: a download or a copy may have failed before it began");
     }
+    if is_safetensors(head) && path.as_os_str() == "-" {
+        return Some(
+            "it looks like a safetensors file, which is not read from standard input: give its \
+             name, as in `hurray convert FILE.safetensors FILE.hrry`",
+        );
+    }
     if is_safetensors(head) {
         return Some(
             "it looks like a safetensors file: `hurray convert FILE.safetensors FILE.hrry` makes \

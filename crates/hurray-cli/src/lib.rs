@@ -21,6 +21,7 @@ mod input;
 mod inspect;
 mod kind;
 mod ls;
+mod nearest;
 mod output;
 mod progress;
 mod refusal;
@@ -86,11 +87,10 @@ where
         Command::Demo(arguments) => demo::run(arguments, &mut console),
     };
     let flushed = console.output.flush().map_err(Failure::from);
-    if console.output.is_closed() {
-        return 0;
-    }
     match done.and(flushed) {
         Ok(()) => 0,
+        // `hurray ls model | head` is done, not wrong.
+        Err(failure) if failure.is_closed() => 0,
         Err(failure) => {
             tell(&mut console, &failure);
             failure.code()

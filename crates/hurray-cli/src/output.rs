@@ -3,47 +3,31 @@
 use std::fmt;
 use std::io::{self, BufWriter, Write};
 
-/// Where a command prints. It knows whether colours are wanted, and whether who reads it
-/// has gone away.
+/// Where a command prints. It knows whether colours are wanted.
 pub(crate) struct Output<'s> {
     to: BufWriter<&'s mut dyn Write>,
     ink: Ink,
-    is_closed: bool,
 }
 
 impl<'s> Output<'s> {
     pub(crate) fn new(to: &'s mut dyn Write, ink: Ink) -> Self {
         // Large enough that raw tensor bytes do not trickle.
-        Self { to: BufWriter::with_capacity(1 << 16, to), ink, is_closed: false }
+        Self { to: BufWriter::with_capacity(1 << 16, to), ink }
     }
 
     /// How to emphasise what is written here.
     pub(crate) fn ink(&self) -> Ink {
         self.ink
     }
-
-    /// Whether the reader closed its end: `hurray ls model | head` is done, not wrong.
-    pub(crate) fn is_closed(&self) -> bool {
-        self.is_closed
-    }
-
-    fn note<T>(&mut self, result: io::Result<T>) -> io::Result<T> {
-        if let Err(error) = &result {
-            self.is_closed |= error.kind() == io::ErrorKind::BrokenPipe;
-        }
-        result
-    }
 }
 
 impl Write for Output<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = self.to.write(bytes);
-        self.note(written)
+        self.to.write(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        let flushed = self.to.flush();
-        self.note(flushed)
+        self.to.flush()
     }
 }
 

@@ -17,6 +17,19 @@ pub(crate) fn put(map: &mut Map<String, Json>, error: &Error) {
     map.insert("expected".into(), expected(error).into());
 }
 
+/// The error in one sentence.
+pub(crate) fn sentence(error: &Error) -> String {
+    let mut text =
+        format!("{}: {} at byte {}", error.rule().meaning(), error.field(), error.offset());
+    match (found(error), expected(error)) {
+        (None, None) => {}
+        (None, Some(expected)) => text += &format!(" (expected {expected})"),
+        (Some(found), None) => text += &format!(" (found {found})"),
+        (Some(found), Some(expected)) => text += &format!(" (found {found}, expected {expected})"),
+    }
+    text + &format!(" [{}]", error.rule())
+}
+
 fn found(error: &Error) -> Option<String> {
     match error.found() {
         Value::None => None,
@@ -27,6 +40,10 @@ fn found(error: &Error) -> Option<String> {
 fn expected(error: &Error) -> Option<String> {
     match error.expected() {
         Expected::Unsaid => None,
+        // What was found in hexadecimal is compared with that.
+        Expected::Exactly(value) if matches!(error.found(), Value::Tag(_)) => {
+            Some(Value::Tag(value).to_string())
+        }
         expected => Some(expected.to_string()),
     }
 }

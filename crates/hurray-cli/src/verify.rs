@@ -45,13 +45,17 @@ pub(crate) fn run(arguments: &Arguments, console: &mut Console<'_>) -> Result<()
     for path in &arguments.inputs {
         let verdict = judge(path, arguments.kind, console);
         all_intact &= matches!(verdict, Verdict::Intact(_));
-        if arguments.json {
-            write_json(console, path, &verdict)?;
+        let told = if arguments.json {
+            write_json(console, path, &verdict)
         } else {
-            write_text(console, path, &verdict)?;
+            write_text(console, path, &verdict).map_err(Failure::from)
+        };
+        // Each verdict is told when it is known. Where nobody listens any more, the exit
+        // code still tells.
+        match told.and_then(|()| Ok(console.output.flush()?)) {
+            Err(failure) if !failure.is_closed() => return Err(failure),
+            _ => {}
         }
-        // Each verdict is told when it is known.
-        console.output.flush()?;
     }
     if all_intact { Ok(()) } else { Err(Failure::Told) }
 }

@@ -86,9 +86,6 @@ pub enum Reason {
         /// Where it is in the file, in bytes.
         offset: u64,
     },
-    /// A name of that many bytes, which the index, or the key of its checksums, does not
-    /// hold.
-    NameLength(usize),
     /// A name that means something else in safetensors.
     ReservedName,
     /// A dimension of 2^64 − 1, which means unknown in Hurray.
@@ -269,12 +266,6 @@ impl fmt::Display for Reason {
                 f,
                 "element {element} is the byte 0x{found:02X} at offset {offset} of the file, and a \
                  BOOL is 0 or 1: write the file again with booleans, or call the tensor U8"
-            ),
-            Self::NameLength(0) => f.write_str("a tensor needs a name: give it one"),
-            Self::NameLength(length) => write!(
-                f,
-                "its name takes {length} bytes, and the index and the key of its checksums have \
-                 65,535 at most: give it a shorter one, or leave checksums out"
             ),
             Self::ReservedName => {
                 f.write_str("that name is the metadata's own in safetensors: give it another one")

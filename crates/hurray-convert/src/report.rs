@@ -5,6 +5,7 @@ use std::fmt;
 use hurray_tensor::format::KvKind;
 
 use crate::error::{LISTED, Shown};
+use crate::piece::as_length;
 
 /// What a conversion did. Its `Display` is for a person; the fields are for programs.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -177,7 +178,9 @@ impl Report {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { tensors, bytes, copied_bytes, .. } = self;
-        write!(f, "{tensors} tensors, {bytes} bytes, {copied_bytes} of them copied as they are")?;
+        let plural = if *tensors == 1 { "" } else { "s" };
+        let (tensors, bytes, copied) = (Grouped(*tensors), Grouped(*bytes), Grouped(*copied_bytes));
+        write!(f, "{tensors} tensor{plural}, {bytes} bytes, {copied} of them copied as they are")?;
         match self.names {
             Names::Kept | Names::Given => {}
             Names::Numbered => f.write_str("\nnames: there were none, so they are numbers")?,
@@ -185,7 +188,8 @@ impl fmt::Display for Report {
         }
         let transcoded = self.transcoded.iter().map(|one| {
             let Transcoded { tensor, from, to, bytes_before, bytes_after } = one;
-            format!("{}: {from} ({bytes_before} bytes) to {to} ({bytes_after})", Shown(tensor))
+            let (before, after) = (Grouped(*bytes_before), Grouped(*bytes_after));
+            format!("{}: {from} ({before} bytes) to {to} ({after})", Shown(tensor))
         });
         lines(f, "transcoded", transcoded)?;
         let aliases = self.aliases.iter();
@@ -198,6 +202,14 @@ impl fmt::Display for Report {
             if !seen.contains(&change.what) {
                 seen.push(change.what);
                 let same = self.changes.iter().filter(|other| other.what == change.what);
+                if change.what == Changed::Checksums {
+                    // Every tensor has them; the names would say nothing.
+                    let count = same.count();
+                    let plural = if count == 1 { "" } else { "s" };
+                    let count = Grouped(as_length(count));
+                    write!(f, "\n{}: of {count} tensor{plural}", change.what)?;
+                    continue;
+                }
                 write!(f, "\n{}: ", change.what)?;
                 some(f, same.map(|change| Shown(&change.subject)))?;
             }
@@ -217,7 +229,7 @@ fn lines(
     }
     match items.len() {
         0 => Ok(()),
-        more => write!(f, "\n{what}: {more} more"),
+        more => write!(f, "\n{what}: {} more", Grouped(as_length(more))),
     }
 }
 
@@ -231,6 +243,40 @@ fn some(
     }
     match items.count() {
         0 => Ok(()),
-        more => write!(f, " and {more} more"),
+        more => write!(f, " and {} more", Grouped(as_length(more))),
+    }
+}
+
+/// A number with its digits in groups of three.
+pub(crate) struct Grouped(pub(crate) u64);
+
+impl fmt::Display for Grouped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let digits = self.0.to_string();
+        let groups: Vec<&[u8]> = digits.as_bytes().rchunks(3).rev().collect();
+        f.write_str(&String::from_utf8_lossy(&groups.join(&b',')))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_counts_what_is_alike() {
+        assert_eq!(Grouped(0).to_string(), "0");
+        assert_eq!(Grouped(999).to_string(), "999");
+        assert_eq!(Grouped(1_000).to_string(), "1,000");
+        assert_eq!(Grouped(u64::MAX).to_string(), "18,446,744,073,709,551,615");
+        let mut report = Report::default();
+        report.copied(12_345);
+        report.change("w", Changed::Checksums);
+        let told = "1 tensor, 12,345 bytes, 12,345 of them copied as they are\n\
+                    checksums compared, then left out: of 1 tensor";
+        assert_eq!(report.to_string(), told);
+        report.change("v", Changed::Checksums);
+        report.change("v", Changed::Statistics);
+        let told = "left out: of 2 tensors\nstatistics left out: \"v\"";
+        assert!(report.to_string().ends_with(told), "{report}");
     }
 }

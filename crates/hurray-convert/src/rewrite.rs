@@ -34,8 +34,8 @@ use crate::save::{ConvertOptions, Progress};
 /// # Errors
 ///
 /// [`Error::Tensor`]: the rules the file breaks, those of composites and checksums included,
-/// and what the system refuses. [`Error::Refused`] for a name that leaves no room for the key
-/// of its checksums.
+/// and what the system refuses; `file.kv.key-too-long` for a name that leaves no room for the
+/// key of its checksums.
 pub fn rewrite(
     file: &File,
     out: impl Write,
@@ -44,11 +44,6 @@ pub fn rewrite(
 ) -> Result<Report> {
     file::check_keys(file)?;
     file.composites()?;
-    for name in file.names() {
-        if let Some(reason) = options.name_fault(name) {
-            return Err(Error::refused(file.path(), name, reason));
-        }
-    }
     let mut report = Report::default();
     let kept = |key: &str| !key.starts_with(CHECKSUM_KEY);
     let key_values = file.kv().iter().any(|(key, _)| kept(key));

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use hurray_tensor::AtomicFile;
-use hurray_tensor::format::{CHECKSUM_KEY, FileOptions};
+use hurray_tensor::format::FileOptions;
 
-use crate::error::{Reason, Result};
+use crate::error::Result;
 
 /// Told how many bytes of data are done, of how many; 0 of 0 where that is not known.
 pub type Progress<'p> = &'p mut dyn FnMut(u64, u64);
@@ -29,15 +29,6 @@ impl Default for ConvertOptions {
 }
 
 impl ConvertOptions {
-    /// What keeps a tensor of that name out of a file: the index holds it, and so must the
-    /// key of its checksums.
-    pub(crate) fn name_fault(&self, name: &str) -> Option<Reason> {
-        let prefix = if self.checksums { CHECKSUM_KEY.len() } else { 0 };
-        let length = prefix.saturating_add(name.len());
-        let fits = !name.is_empty() && length <= usize::from(u16::MAX);
-        (!fits).then_some(Reason::NameLength(name.len()))
-    }
-
     pub(crate) fn write(
         &self,
         key_values: bool,

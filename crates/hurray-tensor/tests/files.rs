@@ -384,3 +384,45 @@ fn one_file_is_read_by_many_threads() {
         });
     }
 }
+
+#[test]
+fn one_tensor_is_verified_alone() {
+    let mut bytes = file_of(&samples(), WriteOptions::default());
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("x.hrry");
+    fs::write(&path, &bytes).unwrap();
+    let whole = File::open(&path).unwrap();
+    let (mut broken, mut at) = (String::new(), 0);
+    for tensor in whole.in_file_order() {
+        let tensor = tensor.unwrap();
+        tensor.verify().unwrap();
+        for (place, range) in tensor.buffer_ranges().iter().enumerate() {
+            let mut copy = Vec::new();
+            let length = tensor.copy_checked(place, &mut copy).unwrap();
+            assert_eq!(length, range.end - range.start);
+            assert_eq!(copy, *tensor.read_buffer(place).unwrap());
+            if place == 0 && !range.is_empty() {
+                (broken, at) = (tensor.name().to_owned(), range.start as usize);
+            }
+        }
+    }
+    bytes[at] ^= 1;
+    fs::write(&path, &bytes).unwrap();
+    let file = File::open(&path).unwrap();
+    for tensor in file.in_file_order() {
+        let tensor = tensor.unwrap();
+        let verified = tensor.verify();
+        if tensor.name() != broken {
+            verified.unwrap();
+            continue;
+        }
+        let mut copy = Vec::new();
+        for error in [verified, tensor.copy_checked(0, &mut copy).map(drop)] {
+            let error = error.unwrap_err();
+            assert_eq!(error.rule(), Some(Rule::FileTensorChecksumMismatch));
+            assert_eq!(error.place().tensor.as_deref(), Some(broken.as_str()));
+        }
+        assert_eq!(copy[0], bytes[at]);
+        assert_eq!(copy, *tensor.read_buffer(0).unwrap());
+    }
+}

@@ -36,17 +36,18 @@ impl Listing {
     /// # Errors
     ///
     /// Where the file cannot be read; broken descriptors are part of the listing.
-    pub(super) fn of_file(file: &File) -> Result<Self, Error> {
+    pub(super) fn of_file(file: &File, limits: &Limits) -> Result<Self, Error> {
         let mut tensors = Vec::with_capacity(file.len());
         for entry in file.container().index().in_file_order() {
             tensors.push(seen(file, &entry)?);
         }
-        Ok(Self::bound(tensors))
+        Ok(Self::bound(tensors, limits))
     }
 
     /// What a stream holds, up to where it breaks a rule, if it does.
     pub(super) fn of_stream<R: std::io::Read>(
         stream: &mut StreamReader<R>,
+        limits: &Limits,
     ) -> (Self, Option<Error>) {
         let mut tensors = Vec::new();
         let failed = loop {
@@ -81,7 +82,7 @@ impl Listing {
                 Err(error) => break Some(error),
             }
         };
-        (Self::bound(tensors), failed)
+        (Self::bound(tensors, limits), failed)
     }
 
     /// One descriptor alone.
@@ -94,8 +95,8 @@ impl Listing {
         Ok(Self { tensors: vec![tensor], roots, unbound: None })
     }
 
-    fn bound(tensors: Vec<Seen>) -> Self {
-        let (roots, unbound) = match roots(&tensors) {
+    fn bound(tensors: Vec<Seen>, limits: &Limits) -> Self {
+        let (roots, unbound) = match roots(&tensors, limits) {
             Ok(roots) => (roots, None),
             Err(error) => {
                 let flat = (0..tensors.len()).map(|item| Composite { item, members: Vec::new() });
@@ -151,7 +152,7 @@ fn seen(file: &File, entry: &Entry<'_>) -> Result<Seen, Error> {
     Ok(Seen { name: entry.name.into(), descriptor: entry.descriptor(), data: entry.data(), known })
 }
 
-fn roots(tensors: &[Seen]) -> Result<Vec<Composite<usize>>, format::Error> {
+fn roots(tensors: &[Seen], limits: &Limits) -> Result<Vec<Composite<usize>>, format::Error> {
     let mut roots = Vec::new();
     let mut rest = tensors.iter().enumerate();
     while let Some((item, tensor)) = rest.next() {
@@ -167,7 +168,7 @@ fn roots(tensors: &[Seen]) -> Result<Vec<Composite<usize>>, format::Error> {
         let offset_of = |item: &usize| tensors.get(*item).map_or(0, |t| t.descriptor.start);
         let head = tensor.descriptor().cloned();
         if let Some(head) = head {
-            roots.push(bind(head, item, &mut members, offset_of, &Limits::default())?);
+            roots.push(bind(head, item, &mut members, offset_of, limits)?);
         }
     }
     Ok(roots)

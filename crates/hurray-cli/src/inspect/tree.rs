@@ -39,11 +39,11 @@ pub(super) fn file(
         words::bytes(data),
         words::bytes(container.sections().size()),
     )?;
-    let order = if header.is_sorted() { "index sorted by name" } else { "index in writing order" };
-    let crc = if header.flags() & 4 == 0 { "unchecked" } else { "with CRC-32C" };
+    let order = if header.is_sorted() { "sorted by name" } else { "in writing order" };
+    let crc = if header.flags() & 4 == 0 { "not checksummed" } else { "checksummed" };
     writeln!(
         out,
-        "buffers aligned to {}, {order}, {crc}",
+        "buffers aligned to {}, index {order} and {crc}",
         words::grouped(header.alignment().into())
     )?;
     key_values(out, file)?;

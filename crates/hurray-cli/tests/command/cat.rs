@@ -65,7 +65,8 @@ fn tensors_of_a_stream_are_numbered() {
     assert_eq!(hurray_fed(&stream, arguments!["cat", "-", "1"]).code(0).bytes, [3]);
     let last = hurray_fed(&stream, arguments!["cat", "--stream", "-", "1"]).code(0).bytes;
     assert_eq!(last, stream[55..]);
-    hurray_fed(&stream, arguments!["cat", "-", "2"]).code(1);
+    let beyond = hurray_fed(&stream, arguments!["cat", "-", "2"]).code(1);
+    assert!(beyond.errors.contains("has 2 tensors, 0 to 1"), "{}", beyond.errors);
     let named = hurray_fed(&stream, arguments!["cat", "-", "w"]).code(1);
     assert!(named.errors.contains("a stream has no names"), "{}", named.errors);
 }
@@ -76,5 +77,34 @@ fn a_name_that_is_not_there_is_told() {
     let answer = hurray(arguments!["cat", small_file(&folder), "v\n"]).code(1);
     assert!(answer.errors.contains(r#"no tensor has the name "v\n""#), "{}", answer.errors);
     assert!(answer.bytes.is_empty());
+    let near = hurray(arguments!["cat", sample_as_hurray(&folder), "embeddings.LayerNorm.bais"]);
+    assert!(near.errors.contains("near to it: embeddings.LayerNorm.bias"), "{}", near.errors);
     hurray_fed(&bytes_descriptor(1).encode(), arguments!["cat", "-", "0"]).code(1);
+}
+
+#[test]
+fn corrupt_bytes_are_told_when_they_were_written() {
+    let folder = folder();
+    let path = small_file(&folder);
+    let mut bytes = std::fs::read(&path).unwrap();
+    let at = bytes.windows(6).position(|six| six == [1, 2, 3, 4, 5, 6]).unwrap();
+    bytes[at] = 9;
+    std::fs::write(&path, &bytes).unwrap();
+    for stream in [false, true] {
+        for map in [false, true] {
+            let mut arguments = arguments!["cat", path, "w"];
+            arguments.extend(stream.then(|| "--stream".into()));
+            arguments.extend((!map).then(|| "--no-map".into()));
+            let answer = hurray(&arguments).code(1);
+            assert!(answer.bytes.ends_with(&[9, 2, 3, 4, 5, 6]));
+            assert!(answer.errors.contains("tensor w"), "{}", answer.errors);
+            let rule = "file.tensor.checksum-mismatch";
+            assert!(answer.errors.contains(rule), "{}", answer.errors);
+            // Both in hexadecimal.
+            assert!(answer.errors.contains(", expected 0x"), "{}", answer.errors);
+            arguments.push("--no-verify".into());
+            let same = hurray(&arguments).code(0);
+            assert_eq!(same.bytes, answer.bytes);
+        }
+    }
 }

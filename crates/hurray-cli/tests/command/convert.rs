@@ -199,3 +199,115 @@ fn private_tags_are_converted_when_they_were_agreed() {
     hurray_fed(&file, arguments!["verify", "-"]).code(1);
     hurray_fed(&file, arguments!["verify", "--accept-private", "-"]).code(0);
 }
+
+#[test]
+fn what_is_in_the_way_of_the_output_is_told_before_anything_is_read() {
+    let folder = folder();
+    let nothing = folder.path().join("nothing.hrry");
+    let answer = hurray(arguments!["convert", nothing, folder.path(), "--to", "hrry"]).code(1);
+    let told = format!("{} is a directory", folder.path().display());
+    assert!(answer.errors.contains(&told), "{}", answer.errors);
+    let missing = folder.path().join("missing");
+    let answer = hurray(arguments!["convert", nothing, missing.join("x.hrry")]).code(1);
+    let told = format!("no directory {} to write in", missing.display());
+    assert!(answer.errors.contains(&told), "{}", answer.errors);
+}
+
+#[test]
+fn raw_bytes_do_not_go_to_a_terminal() {
+    let folder = folder();
+    let path = small_file(&folder);
+    for arguments in [
+        arguments!["convert", path, "-", "--to", "hrry"],
+        arguments!["cat", path, "w"],
+        arguments!["cat", "--stream", path, "w"],
+    ] {
+        let answer = hurray_on_terminal(&arguments).code(2);
+        assert!(answer.errors.contains("is a terminal"), "{}", answer.errors);
+        assert!(answer.errors.contains("> FILE"), "{}", answer.errors);
+        assert!(answer.bytes.is_empty());
+        hurray_here(b"", &arguments).code(0);
+    }
+}
+
+#[test]
+fn what_is_cut_or_comes_the_wrong_way_gets_a_hint() {
+    let folder = folder();
+    let path = small_file(&folder);
+    let model = std::fs::read(sample()).unwrap();
+    let out = folder.path().join("x.hrry");
+    let answer = hurray_fed(&model, arguments!["convert", "-", out]).code(1);
+    assert!(answer.errors.contains("not read from standard input"), "{}", answer.errors);
+    let answer = hurray(arguments!["convert", path, "-"]).code(2);
+    assert!(answer.errors.contains("the ending of standard output"), "{}", answer.errors);
+    let answer = hurray(arguments!["convert", path, out, "--alignment", "64"]).code(2);
+    assert!(answer.errors.contains("4K to 2M, a power of two"), "{}", answer.errors);
+
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes.truncate(bytes.len() - 5);
+    std::fs::write(&path, bytes).unwrap();
+    for arguments in [arguments!["convert", path, out], arguments!["inspect", path]] {
+        let answer = hurray(arguments).code(1);
+        assert!(answer.errors.contains("it was cut"), "{}", answer.errors);
+    }
+    let answer = hurray(arguments!["verify", path]).code(1);
+    assert!(answer.text().contains("it was cut"), "{}", answer.text());
+    assert!(!out.exists());
+}
+
+#[test]
+fn one_shard_alone_is_remarked_on() {
+    let folder = folder();
+    let out = folder.path().join("x.hrry");
+    for (name, is_shard) in [
+        ("model-00001-of-00002.safetensors", true),
+        ("model-00001-of-00001.safetensors", false),
+        ("one-of-many.safetensors", false),
+    ] {
+        let shard = folder.path().join(name);
+        std::fs::copy(sample(), &shard).unwrap();
+        let answer = hurray(arguments!["convert", shard, out]).code(0);
+        assert_eq!(answer.errors.contains("is one of 2 shards"), is_shard, "{}", answer.errors);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_shard_that_is_a_link_names_the_option() {
+    let (folder, elsewhere) = (folder(), folder());
+    let shard = elsewhere.path().join("shard");
+    std::fs::copy(sample(), &shard).unwrap();
+    std::os::unix::fs::symlink(&shard, folder.path().join("a.safetensors")).unwrap();
+    let index = folder.path().join("model.safetensors.index.json");
+    std::fs::write(&index, r#"{"weight_map":{"w":"a.safetensors"}}"#).unwrap();
+    let answer = hurray(arguments!["convert", index, folder.path().join("x.hrry")]).code(1);
+    assert!(answer.errors.contains("--linked-shards allows them"), "{}", answer.errors);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_path_that_is_no_text_is_shown_by_its_bytes() {
+    use std::os::unix::ffi::OsStrExt;
+    let folder = folder();
+    let path = folder.path().join(std::ffi::OsStr::from_bytes(b"\xff.hrry"));
+    let answer = hurray(arguments!["ls", path]).code(1);
+    assert!(answer.errors.contains(r"\xFF.hrry"), "{}", answer.errors);
+}
+
+#[test]
+fn a_checksum_that_differs_is_told_in_one_notation() {
+    let folder = folder();
+    let path = small_file(&folder);
+    let mut bytes = std::fs::read(&path).unwrap();
+    let at = bytes.windows(6).position(|six| six == [1, 2, 3, 4, 5, 6]).unwrap();
+    bytes[at] = 9;
+    std::fs::write(&path, &bytes).unwrap();
+    let out = folder.path().join("x.safetensors");
+    for arguments in [arguments!["convert", path, out], arguments!["cat", path, "w"]] {
+        let answer = hurray(arguments).code(1);
+        assert!(answer.errors.contains("tensor w"), "{}", answer.errors);
+        assert!(answer.errors.contains("found 0x"), "{}", answer.errors);
+        assert!(answer.errors.contains("expected 0x"), "{}", answer.errors);
+    }
+    assert!(!out.exists());
+}

@@ -23,3 +23,16 @@ fn the_demo_leaves_its_files_when_asked() {
     hurray(arguments!["verify", kept.join("model.hrry")]).code(0);
     assert!(kept.join("back.safetensors").is_file());
 }
+
+#[test]
+fn the_demo_replaces_nothing() {
+    for name in ["model.safetensors", "model.hrry", "back.safetensors"] {
+        let folder = folder();
+        let mine = folder.path().join(name);
+        std::fs::write(&mine, "mine").unwrap();
+        let answer = hurray(arguments!["demo", "--keep", folder.path()]).code(1);
+        assert!(answer.errors.contains(&format!("{name} is there already")), "{}", answer.errors);
+        assert_eq!(std::fs::read(&mine).unwrap(), b"mine");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+}

@@ -8,6 +8,7 @@ layout.buffer-too-small
   broken when  dense data buffer below the layout's minimum
   fault        corrupt: the bytes break a rule of the format
   page         04 of the specification, layouts and composites
+  to read      docs/spec/04-layouts.md of the repository
 ";
     assert_eq!(answer.text(), expected);
 }
@@ -33,8 +34,11 @@ fn the_start_of_rules_lists_them() {
 #[test]
 fn a_misspelled_rule_gets_the_nearest() {
     let answer = hurray(arguments!["explain", "file.hedaer.magic"]).code(2);
-    assert!(answer.errors.contains("the nearest are file.header.magic, "), "{}", answer.errors);
+    assert!(answer.errors.contains("the nearest is file.header.magic\n"), "{}", answer.errors);
     assert!(answer.bytes.is_empty());
+    let answer = hurray(arguments!["explain", "layout.buffer"]).code(2);
+    assert!(answer.errors.contains("layout.buffer-too-small"), "{}", answer.errors);
     let answer = hurray(arguments!["explain", "\u{1b}[31m"]).code(2);
+    assert!(answer.errors.contains("hurray explain lists all"), "{}", answer.errors);
     assert!(!answer.errors.contains('\u{1b}'), "{}", answer.errors);
 }

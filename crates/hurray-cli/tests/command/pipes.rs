@@ -96,3 +96,111 @@ fn no_bar_is_drawn_into_a_pipe() {
     let answer = hurray(arguments!["verify", small_file(&folder)]).code(0);
     assert_eq!(answer.errors, "");
 }
+
+/// Output whose reader is gone before anything is written.
+fn closed() -> Stdio {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    Stdio::from(writer)
+}
+
+#[test]
+fn a_verdict_does_not_depend_on_who_listens() {
+    let folder = folder();
+    let path = small_file(&folder);
+    let bad = vector("files/v16_coo.hrry");
+    let mut bytes = std::fs::read(bad).unwrap();
+    bytes.pop();
+    let bad = folder.path().join("bad.hrry");
+    std::fs::write(&bad, bytes).unwrap();
+    for (paths, code) in [([&path, &path], 0), ([&bad, &path], 1), ([&path, &bad], 1)] {
+        for json in [&["--json"][..], &[]] {
+            let done = command().arg("verify").args(json).args(paths).stdout(closed()).output();
+            let done = done.unwrap();
+            assert_eq!(done.status.code(), Some(code), "{paths:?}");
+            let errors = String::from_utf8_lossy(&done.stderr);
+            assert!(!errors.contains("cannot write"), "{errors}");
+        }
+    }
+    let done = command().args(["cat"]).arg(&path).arg("w").stdout(closed()).output().unwrap();
+    assert_eq!(done.status.code(), Some(0));
+}
+
+#[cfg(unix)]
+mod unix {
+    use std::path::Path;
+
+    use super::*;
+
+    /// Runs a conversion of the small file to `out`, which standard output stands behind.
+    fn convert_to(folder: &tempfile::TempDir, out: &Path) -> Answer {
+        let path = small_file(folder);
+        let done =
+            command().args(arguments!["convert", path, out, "--to", "hrrys"]).output().unwrap();
+        Answer {
+            code: done.status.code().unwrap().try_into().unwrap(),
+            bytes: done.stdout,
+            errors: String::from_utf8(done.stderr).unwrap(),
+        }
+    }
+
+    #[test]
+    fn what_leads_to_a_pipe_is_written_to_and_stays() {
+        let folder = folder();
+        let link = folder.path().join("link.hrrys");
+        std::os::unix::fs::symlink("/dev/stdout", &link).unwrap();
+        let stream = [bytes_descriptor(6).encode(), vec![1, 2, 3, 4, 5, 6]].concat();
+        for out in [Path::new("/dev/stdout"), Path::new("/dev/fd/1"), &link] {
+            let answer = convert_to(&folder, out).code(0);
+            assert_eq!(answer.bytes, stream, "{out:?}");
+            assert!(answer.errors.contains("1 tensor"), "{}", answer.errors);
+        }
+        assert!(std::fs::symlink_metadata(&link).unwrap().is_symlink());
+        let null = convert_to(&folder, Path::new("/dev/null")).code(0);
+        assert!(null.bytes.is_empty());
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn a_link_that_leads_nowhere_is_told() {
+        let folder = folder();
+        let link = folder.path().join("link.hrrys");
+        std::os::unix::fs::symlink("nothing", &link).unwrap();
+        let answer = convert_to(&folder, &link).code(1);
+        assert!(answer.errors.contains("a link that leads nowhere"), "{}", answer.errors);
+        assert!(std::fs::symlink_metadata(&link).unwrap().is_symlink());
+    }
+
+    /// The descriptor of a stream's only tensor is written, and part of its data, when the
+    /// command is killed.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_killed_conversion_leaves_nothing() {
+        use std::io::Write;
+        let folder = folder();
+        let place = folder.path().canonicalize().unwrap();
+        let mut child = command()
+            .args(arguments!["convert", "-", place.join("x.hrry")])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut input = child.stdin.take().unwrap();
+        input.write_all(&bytes_descriptor(1 << 30).encode()).unwrap();
+        input.write_all(&vec![1; 1 << 20]).unwrap();
+        let open = format!("/proc/{}/fd", child.id());
+        let is_writing = || {
+            std::fs::read_dir(&open).unwrap().any(|file| {
+                let to = std::fs::read_link(file.unwrap().path());
+                to.is_ok_and(|to| to.starts_with(&place))
+            })
+        };
+        while !is_writing() {
+            assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
+            std::thread::yield_now();
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(std::fs::read_dir(&place).unwrap().count(), 0);
+    }
+}

@@ -83,16 +83,25 @@ pub(crate) fn hurray_fed(input: &[u8], arguments: impl AsRef<[OsString]>) -> Ans
 }
 
 /// Runs the same in this process, where thousands of runs are wanted.
-pub(crate) fn hurray_here(mut input: &[u8], arguments: impl AsRef<[OsString]>) -> Answer {
+pub(crate) fn hurray_here(input: &[u8], arguments: impl AsRef<[OsString]>) -> Answer {
+    here(input, arguments.as_ref(), false)
+}
+
+/// Runs the same with an output that is told to be a terminal.
+pub(crate) fn hurray_on_terminal(arguments: impl AsRef<[OsString]>) -> Answer {
+    here(b"", arguments.as_ref(), true)
+}
+
+fn here(mut input: &[u8], arguments: &[OsString], output_is_terminal: bool) -> Answer {
     let (mut output, mut errors) = (Vec::new(), Vec::new());
     let streams = hurray_cli::Streams {
         input: &mut input,
         output: &mut output,
         errors: &mut errors,
-        output_is_terminal: false,
+        output_is_terminal,
         errors_are_terminal: false,
     };
-    let all = std::iter::once(OsString::from("hurray")).chain(arguments.as_ref().iter().cloned());
+    let all = std::iter::once(OsString::from("hurray")).chain(arguments.iter().cloned());
     let code = hurray_cli::run(all, streams);
     Answer { code, bytes: output, errors: String::from_utf8(errors).expect("UTF-8") }
 }
@@ -108,6 +117,13 @@ fn root() -> PathBuf {
 
 pub(crate) fn sample() -> PathBuf {
     root().join("samples/all-minilm-l6-v2.sample.safetensors")
+}
+
+/// The sample, converted.
+pub(crate) fn sample_as_hurray(folder: &tempfile::TempDir) -> PathBuf {
+    let path = folder.path().join("sample.hrry");
+    hurray(arguments!["convert", sample(), path]).code(0);
+    path
 }
 
 /// A file of the `vectors` folder.

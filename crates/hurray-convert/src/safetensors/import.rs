@@ -31,7 +31,7 @@ pub fn safetensors_to_hurray(
     options: &ConvertOptions,
     progress: Progress<'_>,
 ) -> Result<Report> {
-    refuse_others(source, options)?;
+    refuse_others(source)?;
     let mut report = Report { changes: source.changes.clone(), ..Report::default() };
     let names: HashSet<&str> = source.names().collect();
     let texts = metadata::to_hurray(&source.metadata, &names, &mut report);
@@ -45,7 +45,7 @@ pub fn safetensors_to_hurray(
     let mut meter = Meter::start(source.data_bytes(), progress);
     let mut moving = Moving { source, memory: Vec::new(), packed: Vec::new() };
     for tensor in &source.tensors {
-        let (descriptor, bytes) = descriptor(tensor, options)
+        let (descriptor, bytes) = descriptor(tensor)
             .map_err(|reason| Error::refused(source.file_of(tensor), &tensor.name, reason))?;
         writer.tensor_from(&tensor.name, &descriptor, &mut |_, out| match bytes {
             Bytes::Same => moving.copy(tensor, out, &mut meter),
@@ -70,12 +70,12 @@ pub fn safetensors_to_hurray(
 }
 
 /// Refuses the tensors that Hurray has no equal of, all at once.
-fn refuse_others(source: &SafetensorsSource<'_>, options: &ConvertOptions) -> Result<()> {
+fn refuse_others(source: &SafetensorsSource<'_>) -> Result<()> {
     let refusals: Vec<Refusal> = source
         .tensors
         .iter()
         .filter_map(|tensor| {
-            let reason = descriptor(tensor, options).err()?;
+            let reason = descriptor(tensor).err()?;
             Some(Refusal { tensor: tensor.name.clone(), reason })
         })
         .collect();
@@ -86,15 +86,9 @@ fn refuse_others(source: &SafetensorsSource<'_>, options: &ConvertOptions) -> Re
 }
 
 /// What a tensor becomes, and how its bytes move.
-fn descriptor(
-    tensor: &SourceTensor,
-    options: &ConvertOptions,
-) -> Result<(Descriptor, Bytes), Reason> {
+fn descriptor(tensor: &SourceTensor) -> Result<(Descriptor, Bytes), Reason> {
     let (dtype, bytes) =
         dtype::ours(tensor.dtype).ok_or_else(|| Reason::NoHurrayType(tensor.dtype.to_string()))?;
-    if let Some(reason) = options.name_fault(&tensor.name) {
-        return Err(reason);
-    }
     if tensor.shape.contains(&DYNAMIC) {
         return Err(Reason::DynamicLookalike);
     }

@@ -8,6 +8,7 @@ use serde::de::{self, Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor}
 
 use super::header::{LONGEST, Pairs, duplicate};
 use crate::error::{LISTED, Shown, Theirs};
+use crate::report::Grouped;
 
 /// An index: `{"metadata": {...}, "weight_map": {"tensor": "shard", ...}}`.
 #[derive(Debug)]
@@ -174,7 +175,8 @@ impl fmt::Display for ShardFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooLong(size) => {
-                write!(f, "{size} bytes are no index of shards, which has at most {LONGEST}")
+                let (size, most) = (Grouped(*size), Grouped(LONGEST));
+                write!(f, "{size} bytes are no index of shards, which has at most {most}")
             }
             Self::Json(error) => write!(f, "no index of shards: {}", Theirs(error)),
             Self::DuplicateName(name) => write!(

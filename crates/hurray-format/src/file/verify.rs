@@ -202,7 +202,14 @@ impl Container {
         Ok(self.place(entry, &bytes, accept, &mut Silent)?)
     }
 
-    fn verify_tensor<B: FileBytes>(
+    /// Checks one tensor, which [`place`](Self::place) gave: its checksums, where the file
+    /// has them, and what its buffers hold.
+    ///
+    /// # Errors
+    ///
+    /// The first rule that it breaks, and whatever `source` refuses. Offsets count from the
+    /// start of the file.
+    pub fn verify_tensor<B: FileBytes>(
         &self,
         entry: &Entry<'_>,
         tensor: &Placement,

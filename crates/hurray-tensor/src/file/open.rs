@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use hurray_format::{
     self as format, Accept, Composite, Container, Entry, FILE_HEADER_LEN, FILE_TRAILER_LEN,
-    FileBytes, Kv, Rule, Sections, Silent,
+    FileBytes, Kv, Placement, Rule, Sections, Silent,
 };
 use hurray_kernels::checksum::crc32c;
 
@@ -254,6 +254,12 @@ impl File {
             }
             _ => error,
         }
+    }
+
+    pub(super) fn verify_tensor(&self, entry: &Entry<'_>, tensor: &Placement) -> Result<()> {
+        let mut walk = Walk { source: &self.source, done: 0, progress: &mut |_| {} };
+        let verified = self.container.verify_tensor(entry, tensor, &mut walk, crc32c);
+        verified.map_err(|error| error.in_tensor(entry.name).in_file(&self.path))
     }
 
     pub(super) fn source(&self) -> &Source {

@@ -3,7 +3,10 @@
 use std::io::{self, Write};
 use std::ops::Range;
 
-use hurray_format::{Descriptor, Entry, Error as FormatError, Expected, Placement, Rule, Value};
+use hurray_format::{
+    Container, Descriptor, Entry, Error as FormatError, Expected, Placement, Rule, Value,
+};
+use hurray_kernels::checksum::crc32c;
 
 use super::open::File;
 use crate::bytes::AlignedBytes;
@@ -47,7 +50,8 @@ impl<'f> FileTensor<'f> {
         self.file.source().mapped(self.placement.buffers.get(place)?)
     }
 
-    /// A copy of the bytes of buffer `place`, in memory aligned to 64 bytes.
+    /// A copy of the bytes of buffer `place`, in memory aligned to 64 bytes. They are not
+    /// compared with a checksum; [`verify`](Self::verify) does that.
     ///
     /// # Errors
     ///
@@ -59,7 +63,8 @@ impl<'f> FileTensor<'f> {
     }
 
     /// Writes the bytes of buffer `place` to `out`, in pieces, and says how many they
-    /// were.
+    /// were. They are not compared with a checksum; [`copy_checked`](Self::copy_checked)
+    /// does that.
     ///
     /// # Errors
     ///
@@ -70,6 +75,36 @@ impl<'f> FileTensor<'f> {
         let copied = self.file.source().pieces::<io::Error>(range, &mut |_, b| out.write_all(b));
         copied.map_err(|error| self.failed("copy", error))?;
         Ok(length)
+    }
+
+    /// The same, compared with the buffer's CRC-32C where the file has one. All of it is
+    /// written before it is known.
+    ///
+    /// # Errors
+    ///
+    /// As [`copy_buffer`](Self::copy_buffer); `file.tensor.checksum-mismatch`,
+    /// `file.tensor.checksum-key`.
+    pub fn copy_checked(&self, place: usize, out: &mut dyn Write) -> Result<u64> {
+        let broken = |error: FormatError| self.file.located(error, self.entry.name);
+        let range = self.range(place)?;
+        let kept = self.file.container().tensor_checksums(&self.entry, &self.placement.descriptor);
+        let Some(expected) = kept.map_err(broken)?.and_then(|all| all.get(place).copied()) else {
+            return self.copy_buffer(place, out);
+        };
+        let mut out = Summed { out, checksum: 0 };
+        let length = self.copy_buffer(place, &mut out)?;
+        Container::compare_checksum(range.start, expected, out.checksum).map_err(broken)?;
+        Ok(length)
+    }
+
+    /// Checks the tensor: its checksums, where the file has them, and what its index and
+    /// parameter buffers hold. [`File::verify`] does that and all the rest.
+    ///
+    /// # Errors
+    ///
+    /// The first rule that it breaks; what the system refuses.
+    pub fn verify(&self) -> Result<()> {
+        self.file.verify_tensor(&self.entry, &self.placement)
     }
 
     fn range(&self, place: usize) -> Result<&Range<u64>> {
@@ -86,5 +121,23 @@ impl<'f> FileTensor<'f> {
 
     fn failed(&self, doing: &'static str, error: io::Error) -> Error {
         self.file.located(Error::io(doing, error), self.entry.name)
+    }
+}
+
+/// Bytes on their way out, and their checksum.
+struct Summed<'o> {
+    out: &'o mut dyn Write,
+    checksum: u32,
+}
+
+impl Write for Summed<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.out.write(bytes)?;
+        self.checksum = crc32c(self.checksum, bytes.get(..written).unwrap_or_default());
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
     }
 }
