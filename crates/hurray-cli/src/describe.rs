@@ -5,12 +5,15 @@
 //! keys that end in `_bits` are raw IEEE bits.
 
 mod fields;
+mod key_value;
 
 use hurray_tensor::format::{
-    Accept, Array, BufferHandle, Descriptor, Dtype, ExtensionType, Foreign, Kind, KvValue, List,
+    Accept, Array, BufferHandle, Descriptor, Dtype, ExtensionType, Foreign, Kind, List,
     Quantization, RawStatistics, Result, Shard, Silent,
 };
 use serde_json::{Map, Value as Json, json};
+
+pub use key_value::key_value;
 
 /// The description of the descriptor that is all of `bytes`:
 /// `{"expected": {…}, "derived": {…}}`.
@@ -93,23 +96,6 @@ pub fn derived(d: &Descriptor, length: usize) -> Json {
     Json::Object(map)
 }
 
-/// A value of a file's key-values: 64-bit integers are decimal strings, floats their bits
-/// in hexadecimal, bytes hexadecimal, and arrays tell the kind of their elements.
-pub fn key_value(value: &KvValue<'_>) -> Json {
-    match value {
-        KvValue::String(text) => json!(text),
-        KvValue::I64(number) => json!(number.to_string()),
-        KvValue::U64(number) => json!(number.to_string()),
-        KvValue::F64(number) => json!(format!("{:016x}", number.to_bits())),
-        KvValue::Bool(flag) => json!(flag),
-        KvValue::Bytes(bytes) => json!(hexadecimal(bytes)),
-        KvValue::Array(array) => json!({
-            "element": array.element().name(),
-            "values": array.iter().map(|item| key_value(&item)).collect::<Vec<_>>(),
-        }),
-    }
-}
-
 /// An integer: beyond 2^53 a decimal string.
 pub fn number(value: u64) -> Json {
     if value <= 1 << 53 { json!(value) } else { json!(value.to_string()) }
@@ -125,7 +111,7 @@ fn numbers(values: &impl Array<u64>) -> Json {
 
 /// The hexadecimal digits of `bytes`.
 pub fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    key_value::Hexadecimal(bytes).to_string()
 }
 
 fn handle(handle: &BufferHandle) -> Json {

@@ -87,7 +87,7 @@ fn is_plain(text: &str) -> bool {
 
 /// Characters that a terminal acts on, that turn the text beside them around, or that
 /// nobody sees.
-fn is_deceiving(character: char) -> bool {
+pub(crate) fn is_deceiving(character: char) -> bool {
     let is_blank = character.is_whitespace() && character != ' ';
     is_blank
         || character.is_control()

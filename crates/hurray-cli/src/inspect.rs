@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 
 use hurray_tensor::format::{self, Accept, Array, DescriptorRef, Permissive};
 use hurray_tensor::{File, StreamReader};
-use serde_json::Value as Json;
+use serde::Serialize;
+use serde_json::ser::PrettyFormatter;
 
 use crate::console::Console;
 use crate::describe;
@@ -168,8 +169,6 @@ fn whole(path: &Path, listing: &Listing) -> Result<(), Failure> {
     listing.broken().map_or(Ok(()), |error| Err(Failure::broken(path, &error)))
 }
 
-fn write_json(out: Out<'_, '_>, json: &Json) -> Result<(), Failure> {
-    serde_json::to_writer_pretty(&mut *out, json).map_err(std::io::Error::from)?;
-    writeln!(out)?;
-    Ok(())
+fn write_json(out: Out<'_, '_>, value: &impl Serialize) -> Result<(), Failure> {
+    Ok(crate::json::write(out, value, PrettyFormatter::new())?)
 }

@@ -19,6 +19,7 @@ mod failure;
 mod hex;
 mod input;
 mod inspect;
+mod json;
 mod kind;
 mod ls;
 mod nearest;

@@ -1,29 +1,15 @@
 //! The table itself: offset, bytes, section, field, value.
 
+use std::fmt::Write as _;
 use std::io::{self, Read, Seek, Write};
 use std::ops::Range;
 
-use hurray_tensor::format::{Device, Dtype, Field, MemoryClass, SyncMode, Value};
+use hurray_tensor::format::{Device, Dtype, Field, MemoryClass, SyncMode, Trace, Value};
 
-use super::read;
+use super::window::Window;
 use crate::escape::{Escaped, Quoted};
 use crate::output::Output;
 use crate::words;
-
-/// What some bytes of an input are.
-pub(super) enum Piece {
-    Field(Field),
-    Data { range: Range<u64>, place: usize, name: String },
-}
-
-impl Piece {
-    fn range(&self) -> Range<u64> {
-        match self {
-            Self::Field(field) => field.offset..field.offset.saturating_add(field.length),
-            Self::Data { range, .. } => range.clone(),
-        }
-    }
-}
 
 /// Bytes on a line.
 const LINE: u64 = 8;
@@ -31,11 +17,17 @@ const LINE: u64 = 8;
 const LINES: u64 = 32;
 /// Text longer than this is cut where it stands beside its bytes.
 const LONGEST_TEXT: usize = 64;
-/// Padding is looked at in pieces of this many bytes.
-const LOOKED_AT: u64 = 1 << 20;
 
+/// Rows are written as they are told, in the order in which their bytes lie; what was told
+/// is not kept.
 pub(super) struct Table<'o, 's> {
     out: &'o mut Output<'s>,
+    /// Where what was not told yet starts.
+    at: u64,
+    /// Whether reading went well up to here: what belongs to no field is padding then.
+    pub(super) is_read: bool,
+    /// The digits of a line.
+    digits: String,
 }
 
 impl<'o, 's> Table<'o, 's> {
@@ -44,53 +36,51 @@ impl<'o, 's> Table<'o, 's> {
         let head =
             format!("{:>8}  {:23}  {:16}  {:26}  value", "offset", "bytes", "section", "field");
         writeln!(out, "{}", ink.bold(head))?;
-        Ok(Self { out })
+        Ok(Self { out, at: 0, is_read: true, digits: String::new() })
     }
 
-    /// Shows the pieces of `whole`, and what lies between them: padding, unless reading was
-    /// given up.
-    pub(super) fn write<S: Read + Seek>(
+    /// Shows a few fields, which may be told in another order than they lie.
+    pub(super) fn fields<S: Read + Seek>(
         &mut self,
-        source: &mut S,
-        whole: Range<u64>,
-        mut pieces: Vec<Piece>,
-        is_complete: bool,
+        source: &mut Window<S>,
+        fields: &mut [Field],
     ) -> io::Result<()> {
-        pieces.sort_by_key(|piece| (piece.range().start, piece.range().end));
-        let mut at = whole.start;
-        for piece in &pieces {
-            let range = piece.range();
-            if range.start > at {
-                self.between(source, at..range.start, is_complete)?;
-            }
-            match piece {
-                Piece::Field(field) => self.field(source, field)?,
-                Piece::Data { range, place, name } => {
-                    self.data(range.clone(), *place, Some(name))?;
-                }
-            }
-            at = at.max(range.end);
-        }
-        if at < whole.end {
-            self.between(source, at..whole.end, is_complete)?;
+        fields.sort_by_key(|field| (field.offset, field.length));
+        fields.iter().try_for_each(|field| self.field(source, field))
+    }
+
+    /// Shows what lies before `end` and was not told yet.
+    pub(super) fn up_to<S: Read + Seek>(
+        &mut self,
+        source: &mut Window<S>,
+        end: u64,
+    ) -> io::Result<()> {
+        if end > self.at {
+            self.between(source, self.at..end)?;
+            self.at = end;
         }
         Ok(())
     }
 
-    fn field<S: Read + Seek>(&mut self, source: &mut S, field: &Field) -> io::Result<()> {
+    fn field<S: Read + Seek>(&mut self, source: &mut Window<S>, field: &Field) -> io::Result<()> {
         if field.length == 0 {
             return Ok(());
         }
+        self.up_to(source, field.offset)?;
         let end = field.offset.saturating_add(field.length);
         let shown_end = end.min(field.offset.saturating_add(LINE * LINES));
-        let bytes = read(source, &(field.offset..shown_end))?;
-        let name = match field.index {
-            Some(index) => format!("{}[{index}]", field.name),
-            None => field.name.into(),
-        };
-        let meaning = meaning(field, &bytes);
-        self.lines(field.offset, &bytes, field.section, &name, &meaning)?;
-        self.left_out(shown_end..end)
+        let bytes = source.look(&(field.offset..shown_end))?;
+        let meaning = meaning(field, bytes);
+        match field.index {
+            Some(index) => {
+                let name = format!("{}[{index}]", field.name);
+                self.lines(field.offset, bytes, field.section, &name, &meaning)?;
+            }
+            None => self.lines(field.offset, bytes, field.section, field.name, &meaning)?,
+        }
+        self.left_out(shown_end..end)?;
+        self.at = self.at.max(end);
+        Ok(())
     }
 
     fn lines(
@@ -104,14 +94,18 @@ impl<'o, 's> Table<'o, 's> {
         let step = usize::try_from(LINE).unwrap_or(usize::MAX);
         let mut at = offset;
         for (number, line) in bytes.chunks(step).enumerate() {
-            let digits: Vec<String> = line.iter().map(|byte| format!("{byte:02X}")).collect();
-            let digits = digits.join(" ");
+            let Self { out, digits, .. } = self;
+            digits.clear();
+            for byte in line {
+                let space = if digits.is_empty() { "" } else { " " };
+                // Writing to a string cannot fail.
+                let _ = write!(digits, "{space}{byte:02X}");
+            }
             if number == 0 {
-                let ink = self.out.ink();
-                let section = ink.dim(section);
-                writeln!(self.out, "{at:>8}  {digits:23}  {section:16}  {name:26}  {value}")?;
+                let section = out.ink().dim(section);
+                writeln!(out, "{at:>8}  {digits:23}  {section:16}  {name:26}  {value}")?;
             } else {
-                writeln!(self.out, "{at:>8}  {digits}")?;
+                writeln!(out, "{at:>8}  {digits}")?;
             }
             at = at.saturating_add(LINE);
         }
@@ -130,7 +124,7 @@ impl<'o, 's> Table<'o, 's> {
     /// A buffer, of which no byte is shown.
     pub(super) fn data(
         &mut self,
-        range: Range<u64>,
+        range: &Range<u64>,
         place: usize,
         name: Option<&str>,
     ) -> io::Result<()> {
@@ -143,19 +137,22 @@ impl<'o, 's> Table<'o, 's> {
             self.out,
             "{:>8}  {:23}  {section:16}  {field:26}  {of}{size}, not shown",
             range.start, "…",
-        )
+        )?;
+        if range.start <= self.at {
+            self.at = self.at.max(range.end);
+        }
+        Ok(())
     }
 
     /// What belongs to no field: padding where everything was read.
     fn between<S: Read + Seek>(
         &mut self,
-        source: &mut S,
+        source: &mut Window<S>,
         range: Range<u64>,
-        is_complete: bool,
     ) -> io::Result<()> {
         let start = range.start;
         let size = words::bytes(range.end.saturating_sub(start));
-        if is_complete && is_zero(source, range.clone())? {
+        if self.is_read && source.is_zero(range.clone())? {
             let ink = self.out.ink();
             let section = ink.dim("padding");
             let zeros = format!("all zero, {size}");
@@ -166,24 +163,31 @@ impl<'o, 's> Table<'o, 's> {
             );
         }
         let shown_end = range.end.min(start.saturating_add(LINE * LINES));
-        let bytes = read(source, &(start..shown_end))?;
-        let (section, told) = if is_complete { ("padding", "not zero") } else { ("", "not read") };
-        self.lines(start, &bytes, section, "", &format!("{told}, {size}"))?;
+        let bytes = source.look(&(start..shown_end))?;
+        let (section, told) = if self.is_read { ("padding", "not zero") } else { ("", "not read") };
+        self.lines(start, bytes, section, "", &format!("{told}, {size}"))?;
         self.left_out(shown_end..range.end)
     }
 }
 
-fn is_zero<S: Read + Seek>(source: &mut S, range: Range<u64>) -> io::Result<bool> {
-    let mut at = range.start;
-    while at < range.end {
-        let end = range.end.min(at.saturating_add(LOOKED_AT));
-        let bytes = read(source, &(at..end))?;
-        if bytes.is_empty() || bytes.iter().any(|byte| *byte != 0) {
-            return Ok(false);
+/// A trace that writes a row for each field it is told, for sections of any length.
+pub(super) struct Rows<'t, 'o, 's, S> {
+    pub(super) table: &'t mut Table<'o, 's>,
+    pub(super) source: &'t mut Window<S>,
+    /// Where the section starts, where its fields count from there.
+    pub(super) start: u64,
+    /// A decoder cannot be stopped by its trace: what goes wrong here is kept, and nothing
+    /// is written any more.
+    pub(super) written: io::Result<()>,
+}
+
+impl<S: Read + Seek> Trace for Rows<'_, '_, '_, S> {
+    fn field(&mut self, mut field: Field) {
+        if self.written.is_ok() {
+            field.offset = field.offset.saturating_add(self.start);
+            self.written = self.table.field(self.source, &field);
         }
-        at = end;
     }
-    Ok(true)
 }
 
 /// The value with its name, where the specification names it, and text as text.

@@ -1,37 +1,60 @@
-//! The same as JSON, for programs. Keys are only ever added.
+//! The same as JSON, for programs. Keys are only ever added. It is made piece by piece, as
+//! it is written: of a tensor or a value only what stands on the listing is kept.
 
 use hurray_tensor::File;
-use hurray_tensor::format::Container;
+use hurray_tensor::format::{Container, KvValue};
+use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Map, Value as Json, json};
 
 use super::listing::{Listing, Seen};
 use crate::describe::{derived, expected, key_value, number};
+use crate::json::{Entries, Items};
 use crate::refusal;
 
-pub(super) fn file(file: &File, listing: &Listing) -> Json {
-    let key_values = file.kv().iter().map(|(key, value)| {
-        json!({
-            "key": key, "kind": value.kind().name(), "value": key_value(&value),
-        })
-    });
-    let aliases: Map<String, Json> =
-        file.kv().aliases().map(|(name, target)| (name.into(), target.into())).collect();
-    json!({
-        "kind": "file",
-        "header": header(file.container()),
-        "tensors": tensors(listing),
-        "composites": composites(listing),
-        "aliases": aliases,
-        "kv": key_values.collect::<Json>(),
-    })
+pub(super) fn file<'l>(file: &'l File, listing: &'l Listing) -> impl Serialize + 'l {
+    Whole { file: Some(file), listing }
 }
 
-pub(super) fn stream(listing: &Listing) -> Json {
-    json!({
-        "kind": "stream",
-        "tensors": tensors(listing),
-        "composites": composites(listing),
-    })
+pub(super) fn stream(listing: &Listing) -> impl Serialize + '_ {
+    Whole { file: None, listing }
+}
+
+/// A file, or a stream.
+struct Whole<'l> {
+    file: Option<&'l File>,
+    listing: &'l Listing,
+}
+
+impl Serialize for Whole<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let Self { file, listing } = self;
+        let mut map = to.serialize_map(None)?;
+        map.serialize_entry("kind", if file.is_some() { "file" } else { "stream" })?;
+        if let Some(file) = file {
+            map.serialize_entry("header", &header(file.container()))?;
+        }
+        map.serialize_entry("tensors", &Items(|| listing.tensors.iter().map(tensor)))?;
+        map.serialize_entry("composites", &Items(|| listing.heads().into_iter().map(Bound)))?;
+        if let Some(file) = file {
+            map.serialize_entry("aliases", &Entries(|| file.kv().aliases()))?;
+            map.serialize_entry("kv", &Items(|| file.kv().iter().map(Pair)))?;
+        }
+        map.end()
+    }
+}
+
+/// A key with its value.
+struct Pair<'l>((&'l str, KvValue<'l>));
+
+impl Serialize for Pair<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let Self((key, value)) = self;
+        let mut map = to.serialize_map(None)?;
+        map.serialize_entry("key", key)?;
+        map.serialize_entry("kind", value.kind().name())?;
+        map.serialize_entry("value", &key_value(value))?;
+        map.end()
+    }
 }
 
 /// The keys of the vectors.
@@ -47,10 +70,6 @@ fn header(container: &Container) -> Json {
         // All ones is unknown; the vectors always write it as text.
         "hint": header.count_hint().unwrap_or(u64::MAX).to_string(),
     })
-}
-
-fn tensors(listing: &Listing) -> Json {
-    listing.tensors.iter().map(tensor).collect()
 }
 
 fn tensor(tensor: &Seen) -> Json {
@@ -84,22 +103,19 @@ fn tensor(tensor: &Seen) -> Json {
     Json::Object(map)
 }
 
-/// Each head with its direct members, with the keys of the vectors.
-fn composites(listing: &Listing) -> Json {
-    listing.heads().into_iter().map(|(head, members)| composite(head, &members)).collect()
-}
+/// A head with its direct members, with the keys of the vectors.
+struct Bound<'l>((&'l Seen, Vec<&'l Seen>));
 
-fn composite(head: &Seen, members: &[&Seen]) -> Json {
-    let fields = head.descriptor().map(expected);
-    let field = |name: &str| {
-        let layout = fields.as_ref().and_then(|fields| fields.get("layout"));
-        layout.and_then(|layout| layout.get(name)).cloned()
-    };
-    let names = members.iter().map(|member| Json::from(member.name.as_str()));
-    json!({
-        "head": head.name,
-        "rule": field("composition_rule"),
-        "op": field("combine_op"),
-        "members": names.collect::<Json>(),
-    })
+impl Serialize for Bound<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let Self((head, members)) = self;
+        let fields = head.descriptor().map(expected);
+        let field = |name: &str| fields.as_ref()?.get("layout")?.get(name);
+        let mut map = to.serialize_map(None)?;
+        map.serialize_entry("head", &head.name)?;
+        map.serialize_entry("rule", &field("composition_rule"))?;
+        map.serialize_entry("op", &field("combine_op"))?;
+        map.serialize_entry("members", &Items(|| members.iter().map(|member| &*member.name)))?;
+        map.end()
+    }
 }
