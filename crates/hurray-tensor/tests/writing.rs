@@ -238,7 +238,8 @@ fn buffers_that_are_not_the_descriptors_are_refused_with_nothing_written() {
 
 #[test]
 fn buffers_are_asked_for_once_and_in_order() {
-    for sample in samples() {
+    // A head without its members makes no file.
+    for sample in samples().into_iter().filter(|sample| !sample.buffers.is_empty()) {
         let (mut asked, mut streamed) = (Vec::new(), Vec::new());
         let mut file = FileWriter::new(Vec::new(), WriteOptions::default()).unwrap();
         let mut stream = StreamWriter::new(Vec::new());
