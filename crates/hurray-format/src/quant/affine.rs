@@ -142,7 +142,10 @@ impl PerChannel {
             Some(index) => parameters::buffer(buffers, index, "zero_point")?,
             None => &[],
         };
-        let (scales, zeros) = split_shared(scales, zeros, self.scales, self.zero_points, 4);
+        // In a buffer that both share, the zero points start behind the scales.
+        let shared = self.zero_points == Some(self.scales);
+        let (scales, zeros) = if shared { split_shared(scales, 4) } else { (scales, zeros) };
+        let start = if shared { scales.len() } else { 0 };
         if let Some((at, scale)) = find_scale(scales, f32::from_le_bytes, is_scale) {
             return Err(refuse_scale(Rule::QuantPerChannelScaleValue, at, scale));
         }
@@ -154,7 +157,7 @@ impl PerChannel {
             let zero = i64::from(bits.cast_signed());
             if !(low..=high).contains(&zero) {
                 let rule = Rule::QuantPerChannelZeroPointValue;
-                let at = as_offset(n.saturating_mul(4));
+                let at = as_offset(start.saturating_add(n.saturating_mul(4)));
                 let expected = Expected::OneOf("a value of the storage type");
                 return Err(Error::new(rule, "zero_point", at, Value::Signed(zero), expected));
             }
@@ -267,8 +270,11 @@ impl PerBlock {
 
     pub(crate) fn check_values(&self, buffers: &[&[u8]]) -> Result<()> {
         let scales = parameters::buffer(buffers, self.scales, "scale")?;
-        let width = as_index(u64::from(self.scale_width()));
-        let (scales, _) = split_shared(scales, scales, self.scales, self.zero_points, width);
+        let scales = if self.zero_points == Some(self.scales) {
+            split_shared(scales, as_index(u64::from(self.scale_width()))).0
+        } else {
+            scales
+        };
         let bad = match self.scale_type {
             Dtype::Float16 => find_scale(scales, widen_f16, is_scale),
             Dtype::BFloat16 => find_scale(scales, widen_bf16, is_scale),
@@ -281,19 +287,10 @@ impl PerBlock {
     }
 }
 
-/// Scales and zero points that share one buffer lie one behind the other.
-fn split_shared<'b>(
-    scales: &'b [u8],
-    zeros: &'b [u8],
-    scale_index: u32,
-    zero_index: Option<u32>,
-    width: usize,
-) -> (&'b [u8], &'b [u8]) {
-    if zero_index != Some(scale_index) {
-        return (scales, zeros);
-    }
-    let count = scales.len().checked_div(width.saturating_add(4)).unwrap_or(0);
-    scales.split_at_checked(count.saturating_mul(width)).unwrap_or((scales, &[]))
+/// Scales of `width` bytes, and the zero points that lie behind them in the same buffer.
+fn split_shared(both: &[u8], width: usize) -> (&[u8], &[u8]) {
+    let count = both.len().checked_div(width.saturating_add(4)).unwrap_or(0);
+    both.split_at_checked(count.saturating_mul(width)).unwrap_or((both, &[]))
 }
 
 fn is_scale(scale: f32) -> bool {
