@@ -38,7 +38,7 @@ use crate::wire::{Array, Borrowed, List, Owned, Storage, WireArray};
 ///
 /// A value of this type satisfies every rule of the format. It is generic over where it
 /// keeps its arrays: `Descriptor` has its own, [`DescriptorRef`] leaves them in the
-/// input and allocates nothing.
+/// input and allocates nothing, but for the list of a tiled layout's records.
 ///
 /// ```
 /// use hurray_format::{Descriptor, Dtype};

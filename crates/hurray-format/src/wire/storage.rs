@@ -24,7 +24,8 @@ pub trait Storage: Debug + Clone + Copy + PartialEq {
     type Bytes: AsRef<[u8]> + Debug + Clone + PartialEq;
 }
 
-/// Arrays stay in the input, which must outlive the value. Nothing is allocated.
+/// Arrays stay in the input, which must outlive the value. Nothing is allocated, but for
+/// the list of a tiled layout's records.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Borrowed<'a>(PhantomData<&'a [u8]>);
 
