@@ -85,6 +85,19 @@ fn a_broken_file_shows_what_was_read_and_what_was_not() {
 }
 
 #[test]
+fn what_is_broken_does_not_hide_the_other_sections() {
+    let path = vector("files/i058_kv_cut_value.hrry");
+    let seen = hurray(arguments!["inspect", "--hex", path]).code(1);
+    assert!(seen.text().contains("not read, 5 bytes"), "{}", seen.text());
+    assert!(seen.text().contains("index             name                        \"w\""));
+    assert!(seen.errors.contains("file.kv."), "{}", seen.errors);
+    let path = vector("files/i086_count_2_60.hrry");
+    let seen = hurray(arguments!["inspect", "--hex", path]).code(1);
+    assert!(seen.text().contains("kv                key                         \"producer\""));
+    assert!(seen.errors.contains("file.index.count-too-large"), "{}", seen.errors);
+}
+
+#[test]
 fn a_file_from_a_pipe_is_shown_too() {
     let folder = folder();
     let path = small_file(&folder);

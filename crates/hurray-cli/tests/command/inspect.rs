@@ -167,6 +167,24 @@ fn names_keys_and_values_of_strangers_are_escaped() {
 }
 
 #[test]
+fn json_holds_nothing_that_a_terminal_acts_on() {
+    let folder = folder();
+    let hostile = "\u{7f}\u{9b}2J\u{202e}gpj.exe\u{e0041}";
+    let path = hurray_file(&folder, "x.hrry", |file| {
+        file.tensor(hostile, &bytes_descriptor(1), &[&[7]])?;
+        file.key_value(hostile, &KvValue::String(hostile))?;
+        file.alias("\u{2066}\u{85}", hostile)
+    });
+    let seen = hurray(arguments!["inspect", "--json", path]).code(0);
+    assert!(seen.text().is_ascii(), "{}", seen.text());
+    assert!(seen.text().contains(r#""\u007f\u009b2J\u202egpj.exe\udb40\udc41""#));
+    let seen = seen.json();
+    assert_eq!(seen["tensors"][0]["name"], hostile);
+    assert_eq!(seen["aliases"], json!({ "\u{2066}\u{85}": hostile }));
+    assert!(seen["kv"].as_array().unwrap().iter().any(|pair| pair["value"] == hostile));
+}
+
+#[test]
 fn a_name_longer_than_a_line_is_cut_and_told_to_be() {
     let seen = hurray(arguments!["inspect", vector("files/v37_name_max.hrry")]).code(0);
     assert!(seen.text().contains("nnn… (65535 bytes)  uint8  [1]"), "{}", seen.text());
