@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{self, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 
+use serde_json::ser::CompactFormatter;
 use serde_json::{Value as Json, json};
 
 use crate::console::Console;
@@ -12,6 +13,7 @@ use crate::conversion::{
 };
 use crate::failure::{Failure, shown};
 use crate::input::{Input, Inputs};
+use crate::json;
 use crate::kind::{self, HEAD, Told, told_by};
 use crate::output::{Ink, Output};
 
@@ -252,7 +254,7 @@ fn write_json(
     if let (Json::Object(answer), Json::Object(report)) = (&mut answer, report(done)) {
         answer.extend(report);
     }
-    writeln!(out, "{answer}")?;
+    json::write(&mut *out, &answer, CompactFormatter)?;
     out.flush()?;
     Ok(())
 }

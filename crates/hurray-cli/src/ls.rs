@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use hurray_tensor::format::{self, Accept, Descriptor, Silent};
 use hurray_tensor::{Error, File, StreamReader};
+use serde_json::ser::CompactFormatter;
 use serde_json::{Map, json};
 
 use crate::console::Console;
@@ -14,7 +15,7 @@ use crate::failure::Failure;
 use crate::input::{Input, Inputs};
 use crate::kind::Kind;
 use crate::output::Output;
-use crate::{refusal, words};
+use crate::{json, refusal, words};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
@@ -103,8 +104,7 @@ impl Lines<'_, '_> {
             if let Some(target) = alias_of {
                 line.insert("alias_of".into(), target.into());
             }
-            writeln!(self.out, "{}", serde_json::Value::Object(line))?;
-            return Ok(());
+            return Ok(json::write(&mut self.out, &line, CompactFormatter)?);
         }
         let (dtype, shape, bytes) =
             (d.dtype(), words::shape(d.shape().iter().copied()), d.data_bytes());
@@ -120,7 +120,8 @@ impl Lines<'_, '_> {
         if self.json {
             let mut refused = Map::new();
             refusal::put(&mut refused, error);
-            writeln!(self.out, "{}", json!({ "name": name, "error": refused }))?;
+            let line = json!({ "name": name, "error": refused });
+            json::write(&mut self.out, &line, CompactFormatter)?;
         } else {
             writeln!(self.out, "{}\tbroken: {}", Escaped::new(name), error.rule())?;
         }

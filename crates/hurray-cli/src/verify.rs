@@ -5,12 +5,14 @@ use std::path::{Path, PathBuf};
 
 use hurray_tensor::format::{self, Descriptor, Silent};
 use hurray_tensor::{Error, File, StreamReader};
+use serde_json::ser::CompactFormatter;
 use serde_json::{Map, Value as Json};
 
 use crate::console::Console;
 use crate::escape::Escaped;
 use crate::failure::{Failure, plain, shown};
 use crate::input::{Input, Inputs, Trouble};
+use crate::json;
 use crate::kind::Kind;
 use crate::refusal;
 use crate::words::{bytes, counted};
@@ -189,7 +191,7 @@ fn write_json(console: &mut Console<'_>, path: &Path, verdict: &Verdict) -> Resu
             line.insert("error".into(), why.as_str().into());
         }
     }
-    writeln!(console.output, "{}", Json::Object(line))?;
+    json::write(&mut console.output, &line, CompactFormatter)?;
     if let Some(word) = verdict.word() {
         console.remark(&format!("{}: {word}", shown(path)));
     }
