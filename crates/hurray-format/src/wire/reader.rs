@@ -7,6 +7,25 @@ use super::{as_index, as_offset};
 use crate::error::{Error, Expected, Result, Value};
 use crate::rules::Rule;
 
+/// Defines how a field of each kind is taken from a section: its bytes, and how a trace
+/// shows it.
+macro_rules! fields {
+    ($($(#[$doc:meta])* $name:ident: $type:ty, $size:literal, $show:expr;)*) => {$(
+        $(#[$doc])*
+        #[inline(always)]
+        pub(crate) fn $name<const N: usize>(
+            &mut self,
+            block: &Block<'a, N>,
+            at: usize,
+            name: &'static str,
+        ) -> $type {
+            let value = <$type>::from_le_bytes(block.pick::<$size>(at));
+            self.note(block, at, $size, name, ($show)(value));
+            value
+        }
+    )*};
+}
+
 /// Reads forward through `bytes`, telling `trace` what it reads.
 pub(crate) struct Reader<'a, 't, T> {
     rest: &'a [u8],
@@ -140,147 +159,29 @@ impl<'a, 't, T: Trace> Reader<'a, 't, T> {
         Ok(bytes)
     }
 
-    /// One byte of `block`.
-    #[inline(always)]
-    pub(crate) fn u8<const N: usize>(
-        &mut self,
-        block: &Block<'a, N>,
-        at: usize,
-        name: &'static str,
-    ) -> u8 {
-        let [value] = block.pick::<1>(at);
-        self.note(block, at, 1, name, Value::Unsigned(u64::from(value)));
-        value
-    }
-
-    /// One byte of `block` that is a tag.
-    #[inline(always)]
-    pub(crate) fn tag<const N: usize>(
-        &mut self,
-        block: &Block<'a, N>,
-        at: usize,
-        name: &'static str,
-    ) -> u8 {
-        let [value] = block.pick::<1>(at);
-        self.note(block, at, 1, name, Value::Tag(u64::from(value)));
-        value
-    }
-
-    /// Two bytes of `block`, flags.
-    #[inline(always)]
-    pub(crate) fn flags16<const N: usize>(
-        &mut self,
-        block: &Block<'a, N>,
-        at: usize,
-        name: &'static str,
-    ) -> u16 {
-        let value = u16::from_le_bytes(block.pick(at));
-        self.note(block, at, 2, name, Value::Tag(u64::from(value)));
-        value
-    }
-
-    /// Two bytes of `block`, a length.
-    #[inline(always)]
-    pub(crate) fn u16<const N: usize>(
-        &mut self,
-        block: &Block<'a, N>,
-        at: usize,
-        name: &'static str,
-    ) -> u16 {
-        let value = u16::from_le_bytes(block.pick(at));
-        self.note(block, at, 2, name, Value::Unsigned(u64::from(value)));
-        value
-    }
-
-    /// Eight bytes of `block`, signed.
-    #[inline(always)]
-    pub(crate) fn i64<const N: usize>(
-        &mut self,
-        block: &Block<'a, N>,
-        at: usize,
-        name: &'static str,
-    ) -> i64 {
-        let value = i64::from_le_bytes(block.pick(at));
-        self.note(block, at, 8, name, Value::Signed(value));
-        value
-    }
-
-    /// Four bytes of `block`, flags.
-    #[inline(always)]
-    pub(crate) fn flags32<const N: usize>(
-        &mut self,
-        block: &Block<'a, N>,
-        at: usize,
-        name: &'static str,
-    ) -> u32 {
-        let value = u32::from_le_bytes(block.pick(at));
-        self.note(block, at, 4, name, Value::Tag(u64::from(value)));
-        value
-    }
-
-    /// Four bytes of `block`, a count or index.
-    #[inline(always)]
-    pub(crate) fn u32<const N: usize>(
-        &mut self,
-        block: &Block<'a, N>,
-        at: usize,
-        name: &'static str,
-    ) -> u32 {
-        let value = u32::from_le_bytes(block.pick(at));
-        self.note(block, at, 4, name, Value::Unsigned(u64::from(value)));
-        value
-    }
-
-    /// Four bytes of `block`, signed.
-    #[inline(always)]
-    pub(crate) fn i32<const N: usize>(
-        &mut self,
-        block: &Block<'a, N>,
-        at: usize,
-        name: &'static str,
-    ) -> i32 {
-        let value = i32::from_le_bytes(block.pick(at));
-        self.note(block, at, 4, name, Value::Signed(i64::from(value)));
-        value
-    }
-
-    /// Four bytes of `block`, a float.
-    #[inline(always)]
-    pub(crate) fn f32<const N: usize>(
-        &mut self,
-        block: &Block<'a, N>,
-        at: usize,
-        name: &'static str,
-    ) -> f32 {
-        let value = f32::from_le_bytes(block.pick(at));
-        self.note(block, at, 4, name, Value::Float32(value.to_bits()));
-        value
-    }
-
-    /// Eight bytes of `block`, a count, size or offset.
-    #[inline(always)]
-    pub(crate) fn u64<const N: usize>(
-        &mut self,
-        block: &Block<'a, N>,
-        at: usize,
-        name: &'static str,
-    ) -> u64 {
-        let value = u64::from_le_bytes(block.pick(at));
-        self.note(block, at, 8, name, Value::Unsigned(value));
-        value
-    }
-
-    /// Eight bytes of `block`, a float.
-    #[inline(always)]
-    pub(crate) fn f64<const N: usize>(
-        &mut self,
-        block: &Block<'a, N>,
-        at: usize,
-        name: &'static str,
-    ) -> f64 {
-        let bits = u64::from_le_bytes(block.pick(at));
-        self.note(block, at, 8, name, Value::Float64(bits));
-        f64::from_bits(bits)
+    fields! {
+        /// One byte of `block`.
+        u8: u8, 1, |value| Value::Unsigned(u64::from(value));
+        /// One byte of `block` that is a tag.
+        tag: u8, 1, |value| Value::Tag(u64::from(value));
+        /// Two bytes of `block`, a length.
+        u16: u16, 2, |value| Value::Unsigned(u64::from(value));
+        /// Two bytes of `block`, flags.
+        flags16: u16, 2, |value| Value::Tag(u64::from(value));
+        /// Four bytes of `block`, a count or index.
+        u32: u32, 4, |value| Value::Unsigned(u64::from(value));
+        /// Four bytes of `block`, flags.
+        flags32: u32, 4, |value| Value::Tag(u64::from(value));
+        /// Four bytes of `block`, signed.
+        i32: i32, 4, |value| Value::Signed(i64::from(value));
+        /// Four bytes of `block`, a float.
+        f32: f32, 4, |value: f32| Value::Float32(value.to_bits());
+        /// Eight bytes of `block`, a count, size or offset.
+        u64: u64, 8, Value::Unsigned;
+        /// Eight bytes of `block`, signed.
+        i64: i64, 8, Value::Signed;
+        /// Eight bytes of `block`, a float.
+        f64: f64, 8, |value: f64| Value::Float64(value.to_bits());
     }
 
     /// `W` bytes of `block` as they stand.
