@@ -10,11 +10,11 @@ use hurray_format::MIN_ALIGNMENT;
 ///
 /// ```
 /// use hurray_tensor::AlignedBytes;
-/// let bytes = AlignedBytes::from(&[1, 2, 3][..]);
+/// let bytes = AlignedBytes::copy_of(&[1, 2, 3])?;
 /// assert_eq!(bytes.as_ptr().addr() % 64, 0);
 /// assert_eq!(bytes[..], [1, 2, 3]);
+/// # Ok::<(), std::io::Error>(())
 /// ```
-#[derive(Default)]
 pub struct AlignedBytes {
     /// A few bytes of slack, then the bytes.
     memory: Vec<u8>,
@@ -24,6 +24,17 @@ pub struct AlignedBytes {
 const ALIGNMENT: usize = MIN_ALIGNMENT as usize;
 
 impl AlignedBytes {
+    /// A copy of `bytes`.
+    ///
+    /// # Errors
+    ///
+    /// Out of memory, as an error and not as an abort.
+    pub fn copy_of(bytes: &[u8]) -> io::Result<Self> {
+        let mut copy = Self::with_room(bytes.len())?;
+        copy.memory.extend_from_slice(bytes);
+        Ok(copy)
+    }
+
     /// Room for `length` bytes, none of them there yet.
     ///
     /// # Errors
@@ -69,21 +80,6 @@ impl Deref for AlignedBytes {
 impl AsRef<[u8]> for AlignedBytes {
     fn as_ref(&self) -> &[u8] {
         self
-    }
-}
-
-impl From<&[u8]> for AlignedBytes {
-    /// A copy of `bytes`.
-    fn from(bytes: &[u8]) -> Self {
-        let mut copy = Self::with_room(bytes.len()).unwrap_or_default();
-        copy.memory.extend_from_slice(bytes);
-        copy
-    }
-}
-
-impl Clone for AlignedBytes {
-    fn clone(&self) -> Self {
-        Self::from(&**self)
     }
 }
 
