@@ -9,7 +9,7 @@ use hurray_tensor::{Error, File, FileTensor, StreamReader, StreamTensor, StreamW
 use crate::console::Console;
 use crate::escape::Escaped;
 use crate::failure::{Failure, shown};
-use crate::input::{Input, Inputs};
+use crate::input::Input;
 use crate::kind::Kind;
 use crate::nearest::nearest;
 use crate::output::Output;
@@ -49,13 +49,7 @@ pub(crate) fn run(arguments: &Arguments, console: &mut Console<'_>) -> Result<()
                 .into(),
         ));
     }
-    let inputs = Inputs {
-        stdin: &mut *console.input,
-        errors: &mut console.errors,
-        settings: &console.settings,
-        accept,
-    };
-    let out = &mut console.output;
+    let (inputs, out) = console.inputs(accept);
     let input = inputs.open(path, arguments.kind);
     match input.map_err(|trouble| trouble.into_failure(path))? {
         Input::File(file) => from_file(arguments, &file, &accept.limits, out),

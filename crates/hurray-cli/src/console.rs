@@ -4,8 +4,11 @@
 use std::io::{Read, Write};
 use std::path::Path;
 
+use hurray_tensor::format::Accept;
+
 use crate::arguments::{ColorChoice, Settings};
 use crate::escape::Escaped;
+use crate::input::Inputs;
 use crate::output::{Ink, Output};
 use crate::progress::Progress;
 
@@ -25,7 +28,7 @@ pub struct Streams<'s> {
 }
 
 pub(crate) struct Console<'s> {
-    pub(crate) input: &'s mut dyn Read,
+    input: &'s mut dyn Read,
     pub(crate) output: Output<'s>,
     pub(crate) errors: Output<'s>,
     pub(crate) settings: Settings,
@@ -46,6 +49,12 @@ impl<'s> Console<'s> {
             draws: errors_are_terminal,
             settings,
         }
+    }
+
+    /// Where a command reads from, and where it writes its result meanwhile.
+    pub(crate) fn inputs(&mut self, accept: Accept) -> (Inputs<'_, 's>, &mut Output<'s>) {
+        let Self { input, output, errors, settings, .. } = self;
+        (Inputs { stdin: &mut **input, errors, settings, accept }, output)
     }
 
     /// Tells something beside the result.

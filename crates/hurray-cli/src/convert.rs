@@ -103,17 +103,12 @@ pub(crate) fn run(arguments: &Arguments, console: &mut Console<'_>) -> Result<()
         return Err(terminal(output));
     }
     let progress = console.progress("converting", input, 0);
-    let inputs = Inputs {
-        stdin: &mut *console.input,
-        errors: &mut console.errors,
-        settings: &console.settings,
-        accept,
-    };
+    let (inputs, out) = console.inputs(accept);
     let source = open(input, arguments.linked_shards, inputs)?;
     let conversion = Conversion::new(source, input, target, accept)?;
     let options = arguments.options();
     let done = if is_piped {
-        conversion.write(&mut console.output, &options, &progress)?
+        conversion.write(out, &options, &progress)?
     } else if needs_pipe {
         let failed = |error| Failure::new(format!("{}: cannot open: {error}", shown(output)));
         let mut file = fs::OpenOptions::new().write(true).open(output).map_err(failed)?;

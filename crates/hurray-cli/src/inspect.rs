@@ -16,7 +16,7 @@ use crate::console::Console;
 use crate::describe;
 use crate::failure::{Failure, shown};
 use crate::hex;
-use crate::input::{Input, Inputs, Raw, Trouble};
+use crate::input::{Input, Raw, Trouble};
 use crate::kind::Kind;
 use crate::words;
 use listing::Listing;
@@ -48,13 +48,7 @@ pub(crate) fn run(arguments: &Arguments, console: &mut Console<'_>) -> Result<()
     let path = &arguments.input;
     // An inspector looks at no data, so every private tag may be shown.
     let accept = Accept::every_private_tag();
-    let inputs = Inputs {
-        stdin: &mut *console.input,
-        errors: &mut console.errors,
-        settings: &console.settings,
-        accept,
-    };
-    let out = &mut console.output;
+    let (inputs, out) = console.inputs(accept);
     let unusable = |trouble: Trouble| trouble.into_failure(path);
     if arguments.hex {
         return match inputs.open_raw(path, arguments.kind).map_err(unusable)? {

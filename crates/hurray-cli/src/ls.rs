@@ -12,7 +12,7 @@ use crate::console::Console;
 use crate::describe::number;
 use crate::escape::Escaped;
 use crate::failure::Failure;
-use crate::input::{Input, Inputs};
+use crate::input::Input;
 use crate::kind::Kind;
 use crate::output::Output;
 use crate::{json, refusal, words};
@@ -36,13 +36,8 @@ pub(crate) fn run(arguments: &Arguments, console: &mut Console<'_>) -> Result<()
     let path = &arguments.input;
     // Only descriptors are looked at.
     let accept = Accept::every_private_tag();
-    let inputs = Inputs {
-        stdin: &mut *console.input,
-        errors: &mut console.errors,
-        settings: &console.settings,
-        accept,
-    };
-    let mut lines = Lines { out: &mut console.output, json: arguments.json };
+    let (inputs, out) = console.inputs(accept);
+    let mut lines = Lines { out, json: arguments.json };
     let input = inputs.open(path, arguments.kind);
     match input.map_err(|trouble| trouble.into_failure(path))? {
         Input::File(file) => lines.file(path, &file),

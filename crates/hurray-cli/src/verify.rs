@@ -11,7 +11,7 @@ use serde_json::{Map, Value as Json};
 use crate::console::Console;
 use crate::escape::Escaped;
 use crate::failure::{Failure, plain, shown};
-use crate::input::{Input, Inputs, Trouble};
+use crate::input::{Input, Trouble};
 use crate::json;
 use crate::kind::Kind;
 use crate::refusal;
@@ -106,12 +106,7 @@ fn judge(path: &Path, kind: Option<Kind>, console: &mut Console<'_>) -> Verdict 
     let total = std::fs::metadata(path).map_or(0, |metadata| metadata.len());
     let progress = console.progress("verifying", path, total);
     let mut tick = |done| progress.at(done);
-    let inputs = Inputs {
-        stdin: &mut *console.input,
-        errors: &mut console.errors,
-        settings: &console.settings,
-        accept,
-    };
+    let (inputs, _) = console.inputs(accept);
     match inputs.open(path, kind) {
         Err(trouble) => trouble.into(),
         Ok(Input::File(file)) => match file.verify(&mut tick) {
