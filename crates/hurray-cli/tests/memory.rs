@@ -2,69 +2,29 @@
 
 #![allow(
     missing_docs,
-    unsafe_code,
     clippy::arithmetic_side_effects,
     clippy::unwrap_used,
-    reason = "a test may fail loudly; an allocator that counts is unsafe to write"
+    reason = "a test may fail loudly"
 )]
 
-use std::alloc::{GlobalAlloc, Layout as Memory, System};
-use std::cell::Cell;
+#[path = "../../hurray-tensor/tests/support/counting.rs"]
+mod counting;
+
 use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 
+use counting::most;
 use hurray_tensor::format::{Descriptor, Dtype, KvArray, KvKind, KvValue};
 use hurray_tensor::{FileWriter, WriteOptions};
 
-/// The system's allocator, which also counts, for each thread, what is taken and given back.
-struct Counting;
-
-#[global_allocator]
-static COUNTING: Counting = Counting;
-
-thread_local! {
-    static NOW: Cell<i64> = const { Cell::new(0) };
-    static MOST: Cell<i64> = const { Cell::new(0) };
-}
-
-fn count(change: i64) {
-    let now = NOW.get() + change;
-    NOW.set(now);
-    MOST.set(MOST.get().max(now));
-}
-
-fn bytes(memory: Memory) -> i64 {
-    i64::try_from(memory.size()).unwrap_or(i64::MAX)
-}
-
-// SAFETY: every call goes on to the system's allocator as it came.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, memory: Memory) -> *mut u8 {
-        count(bytes(memory));
-        // SAFETY: passed on.
-        unsafe { System.alloc(memory) }
-    }
-
-    unsafe fn dealloc(&self, start: *mut u8, memory: Memory) {
-        count(-bytes(memory));
-        // SAFETY: passed on.
-        unsafe { System.dealloc(start, memory) }
-    }
-
-    unsafe fn realloc(&self, start: *mut u8, memory: Memory, size: usize) -> *mut u8 {
-        count(i64::try_from(size).unwrap_or(i64::MAX) - bytes(memory));
-        // SAFETY: passed on.
-        unsafe { System.realloc(start, memory, size) }
-    }
-}
+/// Large memory is moved by its pages as it grows, so the old is not counted beside the new.
+const GROWS_IN_PLACE: bool = true;
 
 /// The most memory that `hurray inspect` with these arguments had at once, in bytes, and
 /// how much it printed.
 fn inspected(mut input: &[u8], arguments: &[&str]) -> (i64, u64) {
     let mut output = Counted(0);
-    let before = NOW.get();
-    MOST.set(before);
     let streams = hurray_cli::Streams {
         input: &mut input,
         output: &mut output,
@@ -73,8 +33,8 @@ fn inspected(mut input: &[u8], arguments: &[&str]) -> (i64, u64) {
         errors_are_terminal: false,
     };
     let all = ["hurray", "inspect"].iter().chain(arguments).map(OsString::from);
-    assert_eq!(hurray_cli::run(all, streams), 0);
-    (MOST.get() - before, output.0)
+    let taken = most(|| assert_eq!(hurray_cli::run(all, streams), 0));
+    (taken, output.0)
 }
 
 /// Counts and forgets.

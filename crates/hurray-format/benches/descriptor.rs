@@ -5,29 +5,15 @@
 
 #![allow(missing_docs, clippy::unwrap_used, reason = "a benchmark may fail loudly")]
 
+#[path = "../tests/support/typical.rs"]
+mod typical;
+
 use std::hint::black_box;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use hurray_core::TensorDescriptor as Peer;
-use hurray_format::{Descriptor, DescriptorRef, Dtype, PerBlock, Quantization};
-
-fn row_major() -> Descriptor {
-    Descriptor::dense(Dtype::Float32, &[8, 16, 128, 64]).unwrap()
-}
-
-fn per_block() -> Descriptor {
-    let scheme = PerBlock {
-        axis: 1,
-        block_size: 32,
-        scales: 1,
-        zero_points: Some(2),
-        scale_type: Dtype::Float16,
-    };
-    Descriptor::builder(Dtype::Int4, &[4096, 4096])
-        .quantization(Quantization::PerBlock(scheme))
-        .build()
-        .unwrap()
-}
+use hurray_format::{Descriptor, DescriptorRef};
+use typical::{per_block, row_major};
 
 fn decode(c: &mut Criterion) {
     for (name, descriptor) in [

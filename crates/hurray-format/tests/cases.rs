@@ -11,18 +11,10 @@
     reason = "a test may fail loudly"
 )]
 
+mod support;
+
 use hurray_format::*;
-
-fn built(dtype: Dtype, shape: &[u64], layout: Layout) -> Result<Descriptor> {
-    Descriptor::builder(dtype, shape).layout(layout).build()
-}
-
-#[track_caller]
-fn refused<T: std::fmt::Debug>(result: Result<T>, rule: Rule) -> Error {
-    let error = result.unwrap_err();
-    assert_eq!(error.rule(), rule, "{error}");
-    error
-}
+use support::{built, refused};
 
 /// A row-major float32 tensor of rank 2 whose header, shape and handle are then changed.
 fn changed(change: impl FnOnce(&mut [u8])) -> Result<Descriptor> {

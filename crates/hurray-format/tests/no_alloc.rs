@@ -9,11 +9,15 @@
 )]
 #![allow(unsafe_code, reason = "an allocator that counts is an unsafe trait")]
 
+#[path = "support/typical.rs"]
+mod typical;
+
 use std::alloc::{GlobalAlloc, Layout as Memory, System};
 use std::cell::Cell;
 use std::hint::black_box;
 
 use hurray_format::*;
+use typical::{per_block, row_major};
 
 /// The system's allocator, counting what each thread asks of it.
 struct Counting;
@@ -64,24 +68,6 @@ fn allocations<T>(work: impl FnOnce() -> T) -> u64 {
     let before = ALLOCATIONS.get();
     black_box(work());
     ALLOCATIONS.get() - before
-}
-
-fn row_major() -> Descriptor {
-    Descriptor::dense(Dtype::Float32, &[8, 16, 128, 64]).unwrap()
-}
-
-fn per_block() -> Descriptor {
-    let scheme = PerBlock {
-        axis: 1,
-        block_size: 32,
-        scales: 1,
-        zero_points: Some(2),
-        scale_type: Dtype::Float16,
-    };
-    Descriptor::builder(Dtype::Int4, &[4096, 4096])
-        .quantization(Quantization::PerBlock(scheme))
-        .build()
-        .unwrap()
 }
 
 #[test]

@@ -10,7 +10,7 @@
 mod support;
 
 use hurray_format::*;
-use support::{narrow, over, refused, words};
+use support::{narrow, over, refused_at, words};
 
 fn pages(wide_indices: bool) -> Layout {
     Layout::BlockPaged(BlockPaged {
@@ -51,12 +51,12 @@ fn page_ids_are_below_the_number_of_pages() {
         found
     };
     assert_eq!(check(&[2, 0, 2], &[0, 2, 3]), Ok(()));
-    refused(check(&[2, 3, 2], &[0, 2, 3]), Rule::SparseBlockPagedPageId, 4);
-    refused(check(&[2, 0, u32::MAX], &[0, 2, 3]), Rule::SparseBlockPagedPageId, 8);
-    refused(check(&[2, 0, 2], &[1, 2, 3]), Rule::SparseBlockPagedPointerStart, 0);
-    refused(check(&[2, 0, 2], &[0, 3, 2]), Rule::SparseBlockPagedPointerDecreases, 8);
-    refused(check(&[2, 0, 2], &[0, 2, 4]), Rule::SparseBlockPagedPointerEnd, 8);
-    refused(check(&[2, 0, 2], &[0, 2, u32::MAX]), Rule::SparseBlockPagedPointerEnd, 8);
+    refused_at(check(&[2, 3, 2], &[0, 2, 3]), Rule::SparseBlockPagedPageId, 4);
+    refused_at(check(&[2, 0, u32::MAX], &[0, 2, 3]), Rule::SparseBlockPagedPageId, 8);
+    refused_at(check(&[2, 0, 2], &[1, 2, 3]), Rule::SparseBlockPagedPointerStart, 0);
+    refused_at(check(&[2, 0, 2], &[0, 3, 2]), Rule::SparseBlockPagedPointerDecreases, 8);
+    refused_at(check(&[2, 0, 2], &[0, 2, 4]), Rule::SparseBlockPagedPointerEnd, 8);
+    refused_at(check(&[2, 0, 2], &[0, 2, u32::MAX]), Rule::SparseBlockPagedPointerEnd, 8);
     // What is behind the entries in use is not looked at.
     assert_eq!(check(&[2, 0, 2, u32::MAX], &[0, 2, 3]), Ok(()));
 }

@@ -16,7 +16,7 @@ mod support;
 
 use hurray_format::*;
 use serde_json::Value as Json;
-use support::{integer, integers, lines, over, refused, words};
+use support::{integer, integers, lines, over, refused_at, words};
 
 #[test]
 fn every_query_finds_what_the_vectors_say() {
@@ -145,7 +145,7 @@ fn pack(dtype: Dtype, values: &Json) -> Vec<u8> {
 }
 
 /// What is found out about these buffers: every element looked up, then all of them
-/// checked. Looking up may be refused or find something, and must do no harm.
+/// checked. Looking up may be refused_at or find something, and must do no harm.
 fn contents(shape: &[u64], layout: Layout, buffers: &[&[u8]]) -> Result<()> {
     let tensor = over(shape, layout, buffers)?;
     for index in indices(shape) {
@@ -178,15 +178,15 @@ fn compressed_pointers_start_at_zero_never_decrease_and_end_at_nnz() {
         assert_eq!(check(&[0, 3, 1], &[0, 2, 3]), Ok(()));
         assert_eq!(check(&[0, 1, 3], &[0, 3, 3]), Ok(()));
         assert_eq!(check(&[0, 1, 3], &[0, 0, 3]), Ok(()));
-        refused(check(&[0, 3, 1], &[1, 2, 3]), Rule::SparseCompressedPointerStart, 0);
-        refused(check(&[0, 3, 1], &[0, 4, 3]), Rule::SparseCompressedPointerDecreases, 16);
-        refused(check(&[0, 3, 1], &[0, 2, 2]), Rule::SparseCompressedPointerEnd, 16);
-        refused(check(&[0, 3, 1], &[0, 2, 4]), Rule::SparseCompressedPointerEnd, 16);
-        refused(check(&[0, 3, 1], &[0, 2, u64::MAX]), Rule::SparseCompressedPointerEnd, 16);
-        refused(check(&[0, 4, 1], &[0, 2, 3]), Rule::SparseCompressedOutOfBounds, 8);
-        refused(check(&[0, u64::MAX, 1], &[0, 2, 3]), Rule::SparseCompressedOutOfBounds, 8);
-        refused(check(&[3, 3, 1], &[0, 2, 3]), Rule::SparseCompressedNotIncreasing, 8);
-        refused(check(&[3, 0, 1], &[0, 2, 3]), Rule::SparseCompressedNotIncreasing, 8);
+        refused_at(check(&[0, 3, 1], &[1, 2, 3]), Rule::SparseCompressedPointerStart, 0);
+        refused_at(check(&[0, 3, 1], &[0, 4, 3]), Rule::SparseCompressedPointerDecreases, 16);
+        refused_at(check(&[0, 3, 1], &[0, 2, 2]), Rule::SparseCompressedPointerEnd, 16);
+        refused_at(check(&[0, 3, 1], &[0, 2, 4]), Rule::SparseCompressedPointerEnd, 16);
+        refused_at(check(&[0, 3, 1], &[0, 2, u64::MAX]), Rule::SparseCompressedPointerEnd, 16);
+        refused_at(check(&[0, 4, 1], &[0, 2, 3]), Rule::SparseCompressedOutOfBounds, 8);
+        refused_at(check(&[0, u64::MAX, 1], &[0, 2, 3]), Rule::SparseCompressedOutOfBounds, 8);
+        refused_at(check(&[3, 3, 1], &[0, 2, 3]), Rule::SparseCompressedNotIncreasing, 8);
+        refused_at(check(&[3, 0, 1], &[0, 2, 3]), Rule::SparseCompressedNotIncreasing, 8);
         let short =
             if columns { Rule::LayoutCscBufferTooSmall } else { Rule::LayoutCsrBufferTooSmall };
         assert_eq!(check(&[0, 3, 1], &[0, 3]).unwrap_err().rule(), short);
@@ -204,14 +204,14 @@ fn coordinates_are_in_bounds_in_order_and_distinct() {
     };
     for is_sorted in [false, true] {
         assert_eq!(check(is_sorted, &[0, 1, 0, 3, 2, 0]), Ok(()));
-        refused(check(is_sorted, &[0, 1, 0, 4, 2, 0]), Rule::SparseCooOutOfBounds, 24);
-        refused(check(is_sorted, &[0, 1, 0, 3, 3, 0]), Rule::SparseCooOutOfBounds, 32);
-        refused(check(is_sorted, &[0, 1, 0, 3, u64::MAX, 0]), Rule::SparseCooOutOfBounds, 32);
-        refused(check(is_sorted, &[0, 1, 0, 3, 0, 3]), Rule::SparseCooDuplicate, 32);
+        refused_at(check(is_sorted, &[0, 1, 0, 4, 2, 0]), Rule::SparseCooOutOfBounds, 24);
+        refused_at(check(is_sorted, &[0, 1, 0, 3, 3, 0]), Rule::SparseCooOutOfBounds, 32);
+        refused_at(check(is_sorted, &[0, 1, 0, 3, u64::MAX, 0]), Rule::SparseCooOutOfBounds, 32);
+        refused_at(check(is_sorted, &[0, 1, 0, 3, 0, 3]), Rule::SparseCooDuplicate, 32);
     }
-    refused(check(false, &[0, 3, 2, 0, 0, 3]), Rule::SparseCooDuplicate, 32);
+    refused_at(check(false, &[0, 3, 2, 0, 0, 3]), Rule::SparseCooDuplicate, 32);
     assert_eq!(check(false, &[2, 0, 0, 3, 0, 1]), Ok(()));
-    refused(check(true, &[2, 0, 0, 3, 0, 1]), Rule::SparseCooNotSorted, 16);
+    refused_at(check(true, &[2, 0, 0, 3, 0, 1]), Rule::SparseCooNotSorted, 16);
 }
 
 #[test]
@@ -247,24 +247,24 @@ fn every_level_of_a_coordinate_tree_is_checked() {
     for (place, array) in good.iter().enumerate() {
         assert_eq!(check(place, array), Ok(()));
     }
-    refused(check(0, &[1, 2]), Rule::SparseCsfPointerStart, 0);
-    refused(check(2, &[1, 2, 3]), Rule::SparseCsfPointerStart, 0);
-    refused(check(2, &[0, 4, 3]), Rule::SparseCsfPointerDecreases, 16);
-    refused(check(4, &[0, 2, 1, 4]), Rule::SparseCsfPointerDecreases, 16);
+    refused_at(check(0, &[1, 2]), Rule::SparseCsfPointerStart, 0);
+    refused_at(check(2, &[1, 2, 3]), Rule::SparseCsfPointerStart, 0);
+    refused_at(check(2, &[0, 4, 3]), Rule::SparseCsfPointerDecreases, 16);
+    refused_at(check(4, &[0, 2, 1, 4]), Rule::SparseCsfPointerDecreases, 16);
     // Counts too big: more nodes than coordinates, more entries than values.
-    refused(check(0, &[0, 3]), Rule::SparseCsfPointerEnd, 8);
-    refused(check(0, &[0, u64::MAX]), Rule::SparseCsfPointerEnd, 8);
-    refused(check(2, &[0, 2, 4]), Rule::SparseCsfPointerEnd, 16);
-    refused(check(4, &[0, 1, 2, 5]), Rule::SparseCsfPointerEnd, 24);
-    refused(check(4, &[0, 1, 2, 3]), Rule::SparseCsfPointerEnd, 24);
-    refused(check(1, &[0, 2]), Rule::SparseCsfOutOfBounds, 8);
-    refused(check(3, &[0, 3, 1]), Rule::SparseCsfOutOfBounds, 8);
-    refused(check(5, &[1, 3, 0, u64::MAX]), Rule::SparseCsfOutOfBounds, 24);
-    refused(check(1, &[1, 0]), Rule::SparseCsfNotIncreasing, 8);
-    refused(check(3, &[2, 2, 1]), Rule::SparseCsfNotIncreasing, 8);
-    refused(check(5, &[1, 3, 2, 0]), Rule::SparseCsfNotIncreasing, 24);
+    refused_at(check(0, &[0, 3]), Rule::SparseCsfPointerEnd, 8);
+    refused_at(check(0, &[0, u64::MAX]), Rule::SparseCsfPointerEnd, 8);
+    refused_at(check(2, &[0, 2, 4]), Rule::SparseCsfPointerEnd, 16);
+    refused_at(check(4, &[0, 1, 2, 5]), Rule::SparseCsfPointerEnd, 24);
+    refused_at(check(4, &[0, 1, 2, 3]), Rule::SparseCsfPointerEnd, 24);
+    refused_at(check(1, &[0, 2]), Rule::SparseCsfOutOfBounds, 8);
+    refused_at(check(3, &[0, 3, 1]), Rule::SparseCsfOutOfBounds, 8);
+    refused_at(check(5, &[1, 3, 0, u64::MAX]), Rule::SparseCsfOutOfBounds, 24);
+    refused_at(check(1, &[1, 0]), Rule::SparseCsfNotIncreasing, 8);
+    refused_at(check(3, &[2, 2, 1]), Rule::SparseCsfNotIncreasing, 8);
+    refused_at(check(5, &[1, 3, 2, 0]), Rule::SparseCsfNotIncreasing, 24);
     // A pointer array that ends early.
-    refused(check(2, &[0, 2]), Rule::SparseBufferTooSmall, 0);
+    refused_at(check(2, &[0, 2]), Rule::SparseBufferTooSmall, 0);
 
     for mode_order in [[0, 1, 1], [0, 1, 3], [2, 2, 2], [0, 1, u32::MAX]] {
         let layout = Layout::Csf(Csf { nnz: 0, mode_order: mode_order.into() });
@@ -382,15 +382,15 @@ fn contents_of_an_unresolved_sparse_tensor_are_checked_as_far_as_they_can_be() {
         over(shape, layout, &buffers).unwrap().check_contents(&buffers)
     };
     assert_eq!(coo(&[0, 1, 5, 1], &[DYNAMIC, 2]), Ok(()));
-    refused(coo(&[0, 1, 5, 2], &[DYNAMIC, 2]), Rule::SparseCooOutOfBounds, 24);
-    refused(coo(&[5, 1, 0, 1], &[DYNAMIC, 2]), Rule::SparseCooNotSorted, 16);
+    refused_at(coo(&[0, 1, 5, 2], &[DYNAMIC, 2]), Rule::SparseCooOutOfBounds, 24);
+    refused_at(coo(&[5, 1, 0, 1], &[DYNAMIC, 2]), Rule::SparseCooNotSorted, 16);
 
     let csr = |shape: &[u64]| {
         let layout = Layout::Csr(Compressed { nnz: 2 });
         let buffers: [&[u8]; 3] = [b"ab", &words(&[1, 1]), &words(&[0, 2, 2])];
         over(shape, layout, &buffers).unwrap().check_contents(&buffers)
     };
-    refused(csr(&[2, DYNAMIC]), Rule::SparseCompressedNotIncreasing, 8);
+    refused_at(csr(&[2, DYNAMIC]), Rule::SparseCompressedNotIncreasing, 8);
     // How many pointers there are depends on the rows.
     assert_eq!(csr(&[DYNAMIC, 2]).unwrap_err().rule(), Rule::DescriptorUnresolved);
 }

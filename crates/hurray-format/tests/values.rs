@@ -11,7 +11,7 @@
 mod support;
 
 use hurray_format::*;
-use support::refused;
+use support::refused_at;
 
 fn floats(values: &[f32]) -> Vec<u8> {
     values.iter().flat_map(|value| value.to_le_bytes()).collect()
@@ -49,8 +49,8 @@ fn a_scale_of_a_channel_is_finite_and_not_0() {
         assert_eq!(check(&scales), Ok(()));
     }
     for bad in [0.0, -0.0, f32::INFINITY, f32::NEG_INFINITY, f32::NAN] {
-        refused(check(&[1.0, bad, bad]), Rule::QuantPerChannelScaleValue, 4);
-        refused(check(&[1.0, 1.0, bad]), Rule::QuantPerChannelScaleValue, 8);
+        refused_at(check(&[1.0, bad, bad]), Rule::QuantPerChannelScaleValue, 4);
+        refused_at(check(&[1.0, 1.0, bad]), Rule::QuantPerChannelScaleValue, 8);
     }
 }
 
@@ -71,12 +71,12 @@ fn a_zero_point_of_a_channel_is_a_value_of_the_storage_type() {
         (Dtype::UInt16, 0, 65_535),
     ] {
         assert_eq!(check(dtype, &[low, 0, high]), Ok(()), "{dtype}");
-        refused(check(dtype, &[low - 1, 0, 0]), Rule::QuantPerChannelZeroPointValue, 0);
-        refused(check(dtype, &[0, 0, high + 1]), Rule::QuantPerChannelZeroPointValue, 8);
+        refused_at(check(dtype, &[low - 1, 0, 0]), Rule::QuantPerChannelZeroPointValue, 0);
+        refused_at(check(dtype, &[0, 0, high + 1]), Rule::QuantPerChannelZeroPointValue, 8);
     }
     assert_eq!(check(Dtype::Int32, &[i32::MIN, 0, i32::MAX]), Ok(()));
     assert_eq!(check(Dtype::UInt32, &[0, 1, i32::MAX]), Ok(()));
-    refused(check(Dtype::UInt32, &[0, -1, 0]), Rule::QuantPerChannelZeroPointValue, 4);
+    refused_at(check(Dtype::UInt32, &[0, -1, 0]), Rule::QuantPerChannelZeroPointValue, 4);
 }
 
 /// `[scales | zero points]` in one buffer: each part by its own rule, offsets from the
@@ -92,8 +92,8 @@ fn scales_and_zero_points_may_share_a_buffer() {
     };
     // Zero points are no scales: 0 is fine there.
     assert_eq!(check(&[1.0, 2.0, 3.0], &[0, 15, 0]), Ok(()));
-    refused(check(&[1.0, 2.0, 0.0], &[0, 0, 0]), Rule::QuantPerChannelScaleValue, 8);
-    refused(check(&[1.0; 3], &[0, 16, 0]), Rule::QuantPerChannelZeroPointValue, 16);
+    refused_at(check(&[1.0, 2.0, 0.0], &[0, 0, 0]), Rule::QuantPerChannelScaleValue, 8);
+    refused_at(check(&[1.0; 3], &[0, 16, 0]), Rule::QuantPerChannelZeroPointValue, 16);
 
     let check = |scales: &[u16], zeros: &[i32]| {
         let mut shared = halves(scales);
@@ -104,7 +104,7 @@ fn scales_and_zero_points_may_share_a_buffer() {
     };
     // A zero point of a block is any number, and infinity's bits are one.
     assert_eq!(check(&[0x3C00; 3], &[0, i32::MIN, 0x7C00]), Ok(()));
-    refused(check(&[0x3C00, 0x3C00, 0], &[1, 1, 1]), Rule::QuantPerBlockScaleValue, 4);
+    refused_at(check(&[0x3C00, 0x3C00, 0], &[1, 1, 1]), Rule::QuantPerBlockScaleValue, 4);
 }
 
 #[test]
@@ -117,18 +117,18 @@ fn a_scale_of_a_block_is_finite_and_not_0_in_its_own_type() {
         assert_eq!(one(Dtype::Float16, bits), Ok(()), "{bits:04X}");
     }
     for bits in [0x0000, 0x8000, 0x7C00, 0xFC00, 0x7C01, 0x7E00, 0xFFFF] {
-        refused(one(Dtype::Float16, bits), Rule::QuantPerBlockScaleValue, 2);
+        refused_at(one(Dtype::Float16, bits), Rule::QuantPerBlockScaleValue, 2);
     }
     // The same bits are other numbers in bfloat16.
     for bits in [0x0001, 0x7C00, 0x7F7F, 0xFF7F] {
         assert_eq!(one(Dtype::BFloat16, bits), Ok(()), "{bits:04X}");
     }
     for bits in [0x0000, 0x8000, 0x7F80, 0xFF80, 0x7FC0] {
-        refused(one(Dtype::BFloat16, bits), Rule::QuantPerBlockScaleValue, 2);
+        refused_at(one(Dtype::BFloat16, bits), Rule::QuantPerBlockScaleValue, 2);
     }
     assert_eq!(check(Dtype::Float32, &floats(&[1.0, -2.0, 1e-45])), Ok(()));
     let bad = check(Dtype::Float32, &floats(&[1.0, 1.0, f32::NAN]));
-    refused(bad, Rule::QuantPerBlockScaleValue, 8);
+    refused_at(bad, Rule::QuantPerBlockScaleValue, 8);
 }
 
 /// The message shows the scale, not its bits.
@@ -152,7 +152,7 @@ fn an_absmax_scale_is_finite_and_not_negative() {
     assert_eq!(check(&[0.0, 1.5, f32::MAX]), Ok(()));
     assert_eq!(check(&[-0.0, 1.5, 0.0]), Ok(()));
     for bad in [-1.0, -f32::from_bits(1), f32::INFINITY, f32::NAN] {
-        refused(check(&[0.0, 1.5, bad]), Rule::QuantNf4ScaleValue, 8);
+        refused_at(check(&[0.0, 1.5, bad]), Rule::QuantNf4ScaleValue, 8);
     }
 }
 
@@ -164,10 +164,10 @@ fn a_microscaling_code_is_not_0_and_not_255() {
         tensor(Dtype::Float4E2M1, &[2, 32], scheme.clone()).check_contents(&[&[0; 32], scales])
     };
     assert_eq!(check(&[1, 127, 134, 254]), Ok(()));
-    refused(check(&[1, 127, 255, 254]), Rule::QuantMxfpScaleNan, 2);
-    refused(check(&[1, 0, 127, 254]), Rule::QuantMxfpScaleCodeZero, 1);
+    refused_at(check(&[1, 127, 255, 254]), Rule::QuantMxfpScaleNan, 2);
+    refused_at(check(&[1, 0, 127, 254]), Rule::QuantMxfpScaleCodeZero, 1);
     // The first of several is told.
-    refused(check(&[1, 0, 255, 254]), Rule::QuantMxfpScaleCodeZero, 1);
+    refused_at(check(&[1, 0, 255, 254]), Rule::QuantMxfpScaleCodeZero, 1);
 }
 
 /// Memory behind the scales is not looked at, in a shared buffer neither.

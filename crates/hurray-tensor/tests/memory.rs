@@ -2,62 +2,23 @@
 
 #![allow(
     missing_docs,
-    unsafe_code,
     clippy::arithmetic_side_effects,
     clippy::unwrap_used,
-    reason = "a test may fail loudly; an allocator that counts is unsafe to write"
+    reason = "a test may fail loudly"
 )]
+#![allow(unsafe_code, reason = "the files that are mapped are the test's own")]
 
-use std::alloc::{GlobalAlloc, Layout as Memory, System};
-use std::cell::Cell;
+#[path = "support/counting.rs"]
+mod counting;
+
 use std::io::{self, Read, Seek, SeekFrom, Write};
 
+use counting::most;
 use hurray_tensor::format::*;
 use hurray_tensor::{File, FileWriter, StreamReader, WriteOptions};
 
-/// The system's allocator, which also counts, for each thread, what is taken and given back.
-struct Counting;
-
-#[global_allocator]
-static COUNTING: Counting = Counting;
-
-thread_local! {
-    static NOW: Cell<i64> = const { Cell::new(0) };
-    static MOST: Cell<i64> = const { Cell::new(0) };
-}
-
-fn count(change: i64) {
-    let now = NOW.get() + change;
-    NOW.set(now);
-    MOST.set(MOST.get().max(now));
-}
-
-fn bytes(memory: Memory) -> i64 {
-    i64::try_from(memory.size()).unwrap_or(i64::MAX)
-}
-
-// SAFETY: every call goes on to the system's allocator as it came.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, memory: Memory) -> *mut u8 {
-        count(bytes(memory));
-        // SAFETY: passed on.
-        unsafe { System.alloc(memory) }
-    }
-
-    unsafe fn dealloc(&self, start: *mut u8, memory: Memory) {
-        count(-bytes(memory));
-        // SAFETY: passed on.
-        unsafe { System.dealloc(start, memory) }
-    }
-}
-
-/// The most memory that `work` had at once, in bytes.
-fn most(work: impl FnOnce()) -> i64 {
-    let before = NOW.get();
-    MOST.set(before);
-    work();
-    MOST.get() - before
-}
+/// While memory grows, the old and the new are both counted: the strictest view.
+const GROWS_IN_PLACE: bool = false;
 
 const MIB: i64 = 1 << 20;
 

@@ -85,11 +85,7 @@ fn a_name_that_is_not_there_is_told() {
 #[test]
 fn corrupt_bytes_are_told_when_they_were_written() {
     let folder = folder();
-    let path = small_file(&folder);
-    let mut bytes = std::fs::read(&path).unwrap();
-    let at = bytes.windows(6).position(|six| six == [1, 2, 3, 4, 5, 6]).unwrap();
-    bytes[at] = 9;
-    std::fs::write(&path, &bytes).unwrap();
+    let path = corrupt_file(&folder);
     for stream in [false, true] {
         for map in [false, true] {
             let mut arguments = arguments!["cat", path, "w"];

@@ -170,6 +170,16 @@ pub(crate) fn small_file(folder: &tempfile::TempDir) -> PathBuf {
     })
 }
 
+/// The same with a byte of "w" changed, which its checksum does not allow.
+pub(crate) fn corrupt_file(folder: &tempfile::TempDir) -> PathBuf {
+    let path = small_file(folder);
+    let mut bytes = std::fs::read(&path).unwrap();
+    let at = bytes.windows(6).position(|six| six == [1, 2, 3, 4, 5, 6]).unwrap();
+    bytes[at] = 9;
+    std::fs::write(&path, &bytes).unwrap();
+    path
+}
+
 /// A plain stream of the tensors [1, 2] and [3].
 pub(crate) fn small_stream() -> Vec<u8> {
     [bytes_descriptor(2).encode(), vec![1, 2], bytes_descriptor(1).encode(), vec![3]].concat()

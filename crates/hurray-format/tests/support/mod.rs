@@ -66,9 +66,22 @@ pub(crate) fn over(shape: &[u64], layout: Layout, buffers: &[&[u8]]) -> Result<D
     Descriptor::builder(Dtype::UInt8, shape).layout(layout).buffers(handles).build()
 }
 
+/// A descriptor of `layout`, or why there is none.
+pub(crate) fn built(dtype: Dtype, shape: &[u64], layout: Layout) -> Result<Descriptor, Error> {
+    Descriptor::builder(dtype, shape).layout(layout).build()
+}
+
+/// Asserts that `result` is refused by `rule`.
+#[track_caller]
+pub(crate) fn refused<T: std::fmt::Debug>(result: Result<T, Error>, rule: Rule) -> Error {
+    let error = result.unwrap_err();
+    assert_eq!(error.rule(), rule, "{error}");
+    error
+}
+
 /// Asserts that `result` is refused by `rule`, `offset` bytes in.
 #[track_caller]
-pub(crate) fn refused(result: Result<(), Error>, rule: Rule, offset: u64) {
-    let error = result.unwrap_err();
-    assert_eq!((error.rule(), error.offset()), (rule, offset), "{error}");
+pub(crate) fn refused_at(result: Result<(), Error>, rule: Rule, offset: u64) {
+    let error = refused(result, rule);
+    assert_eq!(error.offset(), offset, "{error}");
 }
