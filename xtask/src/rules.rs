@@ -30,8 +30,9 @@ fn page() -> Outcome<String> {
          it, `hurray explain ID` explains it. Ids are never renamed or reused.\n\n\
          Made by `cargo xtask rules` from `crates/hurray-format/src/rules.rs`.\n\n\
          *corrupt*: these bytes break a rule. *unsupported*: legal, but not understood here,\n\
-         or by agreement only. *refused*: over a limit the reader set. *misuse*: a mistake of\n\
-         the calling program.\n",
+         or by agreement only. *refused*: over a limit the reader set, or not done unless asked\n\
+         for by name. *peer*: the other side of an exchange broke its rules. *misuse*: a mistake\n\
+         of the calling program.\n",
     );
     for ((page, family), rules) in families {
         write!(

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use hurray_tensor as tensor;
-use hurray_tensor::format::{self, Device, Dtype, Rule};
+use hurray_tensor::format::{self, DeviceTag, Dtype, Rule};
 
 use crate::safetensors::{HeaderFault, ShardFault};
 
@@ -101,7 +101,7 @@ pub enum Reason {
     /// A box of a larger tensor.
     Shard,
     /// A tensor that is not in host memory.
-    Device(Device),
+    Device(DeviceTag),
     /// Elements that do not fill their last byte: how many there are, of how many bits.
     PartialByte(u64, u32),
     /// More than the `safetensors` crate can count.

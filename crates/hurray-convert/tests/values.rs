@@ -12,8 +12,9 @@
 mod support;
 
 use hurray_convert::format::{
-    BufferHandle, DYNAMIC, Descriptor, Device, Dtype, FileView, KvArray, KvKind, KvValue, Layout,
-    MemoryClass, PerTensor, Quantization, Rule, Shard, Statistics, StatisticsValues, SyncMode,
+    BufferHandle, DYNAMIC, Descriptor, DeviceTag, Dtype, FileView, KvArray, KvKind, KvValue,
+    Layout, MemoryClass, PerTensor, Quantization, Rule, Shard, Statistics, StatisticsValues,
+    SyncMode,
 };
 use hurray_convert::{Changed, Error, Reason, SafetensorsSource};
 use safetensors::SafeTensors;
@@ -148,8 +149,13 @@ fn what_a_hurray_file_does_not_hold_is_refused() {
 
 #[test]
 fn what_safetensors_has_no_equal_of_is_refused_by_name() {
-    let cuda =
-        BufferHandle::new(16, 64, Device::CUDA, SyncMode::PRODUCER_SYNCED, MemoryClass::STANDARD);
+    let cuda = BufferHandle::new(
+        16,
+        64,
+        DeviceTag::CUDA,
+        SyncMode::PRODUCER_SYNCED,
+        MemoryClass::STANDARD,
+    );
     let build = |dtype, shape: &[u64]| Descriptor::builder(dtype, shape);
     let scheme = PerTensor { scale: 0.5, zero_point: 0 };
     let whole = [
@@ -165,7 +171,7 @@ fn what_safetensors_has_no_equal_of_is_refused_by_name() {
         (build(Dtype::Float32, &[2, 2]).layout(Layout::morton([1, 1])), Reason::Layout("morton")),
         (build(Dtype::Float32, &[DYNAMIC, 2]).buffers([BufferHandle::cpu(16)]), Reason::Dynamic),
         (build(Dtype::Float32, &[2, 2]).shard(Shard::new(&[4, 2], &[2, 0])), Reason::Shard),
-        (build(Dtype::Float32, &[2, 2]).buffers([cuda.unwrap()]), Reason::Device(Device::CUDA)),
+        (build(Dtype::Float32, &[2, 2]).buffers([cuda.unwrap()]), Reason::Device(DeviceTag::CUDA)),
         (build(Dtype::Float128, &[1]), Reason::NoSafetensorsType(Dtype::Float128)),
         (build(Dtype::Complex128, &[1]), Reason::NoSafetensorsType(Dtype::Complex128)),
         (build(Dtype::Int4, &[2]), Reason::NoSafetensorsType(Dtype::Int4)),

@@ -49,7 +49,7 @@ macro_rules! tags {
 
 tags! {
     /// The memory space a buffer resides in. 0xF0–0xFE are private.
-    Device {
+    DeviceTag {
         /// Host memory.
         CPU = 0x00, "cpu";
         /// CUDA.
@@ -97,7 +97,7 @@ tags! {
     }
 }
 
-impl Device {
+impl DeviceTag {
     /// Whether the tag is in the private range.
     pub const fn is_private(self) -> bool {
         matches!(self.0, 0xF0..=0xFE)
@@ -123,13 +123,13 @@ pub const MIN_ALIGNMENT: u32 = 64;
 /// One entry of the buffer table.
 ///
 /// ```
-/// use hurray_format::{BufferHandle, Device, MemoryClass, Rule, SyncMode};
+/// use hurray_format::{BufferHandle, DeviceTag, MemoryClass, Rule, SyncMode};
 ///
 /// let handle = BufferHandle::cpu(192);
-/// assert_eq!((handle.alignment(), handle.device()), (64, Device::CPU));
+/// assert_eq!((handle.alignment(), handle.device()), (64, DeviceTag::CPU));
 ///
 /// // A CPU buffer cannot ask its reader to wait for an event.
-/// let refused = BufferHandle::new(192, 64, Device::CPU, SyncMode::EVENT, MemoryClass::STANDARD);
+/// let refused = BufferHandle::new(192, 64, DeviceTag::CPU, SyncMode::EVENT, MemoryClass::STANDARD);
 /// assert_eq!(refused.unwrap_err().rule(), Rule::BufferCpuSync);
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -150,7 +150,7 @@ impl BufferHandle {
     pub fn new(
         byte_size: u64,
         alignment: u32,
-        device: Device,
+        device: DeviceTag,
         sync: SyncMode,
         class: MemoryClass,
     ) -> Result<Self> {
@@ -162,13 +162,13 @@ impl BufferHandle {
     /// A producer-synced buffer in host memory, aligned to 64 bytes.
     pub const fn cpu(byte_size: u64) -> Self {
         let (sync, class) = (SyncMode::PRODUCER_SYNCED, MemoryClass::STANDARD);
-        Self::of(byte_size, MIN_ALIGNMENT, Device::CPU, sync, class)
+        Self::of(byte_size, MIN_ALIGNMENT, DeviceTag::CPU, sync, class)
     }
 
     const fn of(
         byte_size: u64,
         alignment: u32,
-        device: Device,
+        device: DeviceTag,
         sync: SyncMode,
         class: MemoryClass,
     ) -> Self {
@@ -271,7 +271,7 @@ impl BufferHandle {
         if !device.pairs_with(class) {
             return tag(Rule::BufferDeviceClassPair, "memory_class", 14, class.0);
         }
-        if device == Device::CPU && sync != SyncMode::PRODUCER_SYNCED {
+        if device == DeviceTag::CPU && sync != SyncMode::PRODUCER_SYNCED {
             return tag(Rule::BufferCpuSync, "sync_mode", 13, sync.0);
         }
         Ok(())
@@ -292,9 +292,9 @@ impl BufferHandle {
     }
 
     /// The memory space it resides in.
-    pub const fn device(&self) -> Device {
+    pub const fn device(&self) -> DeviceTag {
         let [.., device, _, _, _] = self.raw;
-        Device(device)
+        DeviceTag(device)
     }
 
     /// How the producer ordered its writes.

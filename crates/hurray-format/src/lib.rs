@@ -24,7 +24,7 @@ mod stream;
 mod wire;
 
 pub use accept::Accept;
-pub use buffer::{BufferHandle, Device, MIN_ALIGNMENT, MemoryClass, SyncMode};
+pub use buffer::{BufferHandle, DeviceTag, MIN_ALIGNMENT, MemoryClass, SyncMode};
 pub use composite::{Composite, bind};
 pub use contents::Contents;
 pub use crc32c::{Checksum, crc32c};

@@ -16,17 +16,21 @@ pub enum Fault {
     Unsupported,
     /// Legal and understood, but over a limit this reader set.
     Refused,
+    /// The other side of an exchange broke its rules.
+    Peer,
     /// A mistake of the calling program.
     Misuse,
 }
 
 impl Fault {
-    /// The word used in messages and JSON: `corrupt`, `unsupported`, `refused`, `misuse`.
+    /// The word used in messages and JSON: `corrupt`, `unsupported`, `refused`, `peer`,
+    /// `misuse`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Corrupt => "corrupt",
             Self::Unsupported => "unsupported",
             Self::Refused => "refused",
+            Self::Peer => "peer",
             Self::Misuse => "misuse",
         }
     }
@@ -406,6 +410,42 @@ rules! {
     IndexNoAddress = "index.no-address", "04", Misuse, "the layout gives no address without its buffers";
     // Plain streams
     StreamTruncated = "stream.truncated", "09", Corrupt, "the input ends inside a tensor";
+    // Memory in life
+    MemoryAddressMisaligned = "memory.address-misaligned", "01", Peer, "the address is not aligned as its handle says";
+    MemoryAddressNull = "memory.address-null", "01", Peer, "no address for a buffer that is not empty";
+    MemoryAddressBeyond = "memory.address-beyond", "01", Peer, "memory that runs past the end of the address space";
+    MemoryAlignment = "memory.alignment", "01", Misuse, "memory is aligned to a power of two, 64 or more";
+    MemoryUnaligned = "memory.unaligned", "09", Refused, "memory that does not start at a multiple of 64 holds dense tensors only";
+    MemoryBeforeStart = "memory.before-start", "09", Misuse, "the tensor reaches bytes in front of the adopted memory";
+    MemoryCount = "memory.count", "01", Misuse, "another number of buffers than the descriptor has";
+    MemorySize = "memory.size", "01", Misuse, "memory of another length than its handle says";
+    MemoryTooLarge = "memory.too-large", "01", Refused, "more memory than this machine can address";
+    MemoryDevice = "memory.device", "01", Misuse, "memory of another device or class than its handle says";
+    MemoryRange = "memory.range", "01", Misuse, "a slice that does not lie inside its buffer";
+    MemorySliceUnaligned = "memory.slice-unaligned", "01", Misuse, "a slice of a buffer starts at a multiple of 64; move byte_offset for less";
+    MemoryNotHost = "memory.not-host", "01", Refused, "the CPU cannot look at this memory; ask for a copy on the host";
+    MemoryReadOnly = "memory.read-only", "10", Refused, "the memory is read-only";
+    MemoryShared = "memory.shared", "01", Refused, "somebody else holds the memory too";
+    MemoryMayChange = "memory.may-change", "01", Refused, "others can still change this memory; copy it out";
+    // Views of tensors
+    ViewType = "view.type", "03", Misuse, "asked for as another element type";
+    ViewNotContiguous = "view.not-contiguous", "04", Refused, "the elements are not one run in index order";
+    // Synchronisation and devices
+    SyncDeviceUnknown = "sync.device-unknown", "01", Unsupported, "no device at hand can wait for this event or stream";
+    SyncDeviceMismatch = "sync.device-mismatch", "01", Misuse, "a stream, an event or memory of another device";
+    SyncNoStream = "sync.no-stream", "01", Misuse, "no stream was named to use the memory on";
+    SyncStreamUndeclared = "sync.stream-undeclared", "01", Misuse, "the stream that was ordered is not among those named";
+    SyncEventSpent = "sync.event-spent", "10", Misuse, "an event that allows one wait was waited for already";
+    SyncNotReady = "sync.not-ready", "01", Misuse, "the memory was made ready for other streams than this one";
+    DeviceClass = "device.class", "01", Unsupported, "the device has no such memory class";
+    DeviceExport = "device.export", "01", Unsupported, "the device cannot hand this to another process";
+    DeviceFailed = "device.failed", "01", Peer, "the device's driver reports a failure";
+    // The exchange structs
+    ExchangeNull = "exchange.null", "10", Peer, "a null pointer where a struct, an array or a callback must be";
+    ExchangeReleased = "exchange.released", "10", Peer, "the struct was released or consumed before";
+    ExchangeVersion = "exchange.version", "10", Unsupported, "abi_version is not 1";
+    // DLPack
+    // The C library
 }
 
 impl Rule {

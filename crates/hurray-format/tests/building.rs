@@ -186,7 +186,7 @@ fn private_tags_are_read_by_agreement_only() {
     let dtype = Dtype::Private(PrivateDtype::new(0xF1, record).unwrap());
     let layout = Layout::Private(PrivateLayout { tag: 0xF2, id: 7, data: [1, 2].into() });
     let scheme = Quantization::Private { tag: 0xF3, version: 9, flags: 1, payload: [5].into() };
-    let (device, class) = (Device::from_tag(0xF4), MemoryClass::from_tag(0xF5));
+    let (device, class) = (DeviceTag::from_tag(0xF4), MemoryClass::from_tag(0xF5));
     let handle = BufferHandle::new(64, 64, device, SyncMode::EVENT, class).unwrap();
     let composition = Composition::Private(0xF6, 3);
     let head = Layout::Composite(CompositeHead { composition, member_count: 2 });
@@ -444,8 +444,13 @@ fn a_table_of_more_buffers_than_it_can_count_is_refused() {
 /// The decoder tells what does not depend on an unknown tag, even to a relay.
 #[test]
 fn a_relay_is_told_of_everything_it_can_understand() {
-    let other =
-        BufferHandle::new(16, 64, Device::CUDA, SyncMode::PRODUCER_SYNCED, MemoryClass::STANDARD);
+    let other = BufferHandle::new(
+        16,
+        64,
+        DeviceTag::CUDA,
+        SyncMode::PRODUCER_SYNCED,
+        MemoryClass::STANDARD,
+    );
     let coo = Layout::Coo(Coo { nnz: 2, is_sorted: true });
     let shard = Shard::new(&[4], &[0]);
     let tensor = Descriptor::builder(Dtype::UInt8, &[4])

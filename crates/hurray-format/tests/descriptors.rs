@@ -104,7 +104,7 @@ fn the_legal_triples_are_legal_and_no_others() {
                 let handle = BufferHandle::new(
                     64,
                     64,
-                    Device::from_tag(device),
+                    DeviceTag::from_tag(device),
                     SyncMode::from_tag(sync),
                     MemoryClass::from_tag(class),
                 );

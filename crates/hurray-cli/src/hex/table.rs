@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io::{self, Read, Seek, Write};
 use std::ops::Range;
 
-use hurray_tensor::format::{Device, Dtype, Field, MemoryClass, SyncMode, Trace, Value};
+use hurray_tensor::format::{DeviceTag, Dtype, Field, MemoryClass, SyncMode, Trace, Value};
 
 use super::window::Window;
 use crate::escape::{Escaped, Quoted};
@@ -213,7 +213,7 @@ fn tag_name(field: &str, tag: u64) -> Option<String> {
     let tag = u8::try_from(tag).ok()?;
     match field {
         "type_tag" | "scale_type_tag" => Dtype::from_tag(tag).ok().map(|t| t.name().into()),
-        "device_tag" => Some(Device::from_tag(tag).to_string()),
+        "device_tag" => Some(DeviceTag::from_tag(tag).to_string()),
         "memory_class" => Some(MemoryClass::from_tag(tag).to_string()),
         "sync_mode" => Some(SyncMode::from_tag(tag).to_string()),
         _ => None,

@@ -117,8 +117,8 @@ tensors, all of them cpu standard producer-synced
 
 #[test]
 fn places_are_told_for_each_tensor_where_they_differ() {
-    use hurray_tensor::format::{BufferHandle, Device, MemoryClass, SyncMode};
-    let (cuda, pinned, event) = (Device::CUDA, MemoryClass::HOST_PINNED, SyncMode::EVENT);
+    use hurray_tensor::format::{BufferHandle, DeviceTag, MemoryClass, SyncMode};
+    let (cuda, pinned, event) = (DeviceTag::CUDA, MemoryClass::HOST_PINNED, SyncMode::EVENT);
     let handle = BufferHandle::new(4, 4096, cuda, event, pinned).unwrap();
     let on_cuda = Descriptor::builder(Dtype::Float32, &[1]).buffers([handle]).build().unwrap();
     let stream = [small_stream(), on_cuda.encode(), vec![0; 4]].concat();

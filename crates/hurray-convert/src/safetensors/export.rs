@@ -3,7 +3,7 @@
 use std::io::{self, BufWriter, Write};
 
 use ::safetensors::tensor::TensorInfo;
-use hurray_tensor::format::{Descriptor, Device, Entry, Layout};
+use hurray_tensor::format::{Descriptor, DeviceTag, Entry, Layout};
 use hurray_tensor::{File, FileTensor};
 
 use super::dtype::{self, Bytes};
@@ -145,8 +145,8 @@ fn target(entry: &Entry<'_>, descriptor: &Descriptor) -> Result<Target, Reason> 
     if descriptor.shard().is_some() {
         return Err(Reason::Shard);
     }
-    let device = descriptor.buffer(0).map_or(Device::CPU, |handle| handle.device());
-    if device != Device::CPU {
+    let device = descriptor.buffer(0).map_or(DeviceTag::CPU, |handle| handle.device());
+    if device != DeviceTag::CPU {
         return Err(Reason::Device(device));
     }
     let dtype = descriptor.dtype();

@@ -294,12 +294,12 @@ fn statistics(c: &mut Choices<'_>, nnz: Option<u64>) -> Statistics {
 /// The same tensor on a device of some kind, its data buffers larger than they need be.
 fn on_some_device(least: &Descriptor, c: &mut Choices<'_>) -> Descriptor {
     let (device, class, sync) = c.of(&[
-        (Device::CPU, MemoryClass::STANDARD, SyncMode::PRODUCER_SYNCED),
-        (Device::CPU, MemoryClass::UNIFIED, SyncMode::PRODUCER_SYNCED),
-        (Device::CUDA, MemoryClass::PEER, SyncMode::EVENT),
-        (Device::VULKAN, MemoryClass::HOST_PINNED, SyncMode::CONSUMER_STREAM),
-        (Device::WEBGPU, MemoryClass::STANDARD, SyncMode::EVENT),
-        (Device::from_tag(0xF3), MemoryClass::from_tag(0xF9), SyncMode::EVENT),
+        (DeviceTag::CPU, MemoryClass::STANDARD, SyncMode::PRODUCER_SYNCED),
+        (DeviceTag::CPU, MemoryClass::UNIFIED, SyncMode::PRODUCER_SYNCED),
+        (DeviceTag::CUDA, MemoryClass::PEER, SyncMode::EVENT),
+        (DeviceTag::VULKAN, MemoryClass::HOST_PINNED, SyncMode::CONSUMER_STREAM),
+        (DeviceTag::WEBGPU, MemoryClass::STANDARD, SyncMode::EVENT),
+        (DeviceTag::from_tag(0xF3), MemoryClass::from_tag(0xF9), SyncMode::EVENT),
     ]);
     let own = least.layout().buffer_count().unwrap_or(1) as usize;
     let handles: Vec<_> = least
