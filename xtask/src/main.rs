@@ -10,6 +10,7 @@ mod fuzz;
 mod generated;
 mod links;
 mod lint;
+mod loom;
 mod metadata;
 mod no_std;
 mod python;
@@ -26,7 +27,7 @@ type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 type Command = (&'static str, &'static str, &'static str, fn(&[String]) -> Outcome);
 
 const COMMANDS: &[Command] = &[
-    ("test", "[--no-skip] [PART..]", "every test: rust, python, pyhurray", test::command),
+    ("test", "[--no-skip] [PART..]", "every test: rust, loom, python, pyhurray", test::command),
     ("lint", "", "format, clippy, rustdoc, links, and what is generated is current", lint::command),
     (
         "floors",
@@ -34,6 +35,7 @@ const COMMANDS: &[Command] = &[
         "no crate imports upwards or sideways, hurray-format links no std",
         floors::command,
     ),
+    ("loom", "", "models: every order in which threads can meet over memory", loom::command),
     ("fuzz", "[--seconds N] [TARGET..]", "each fuzz target for a minute", fuzz::command),
     ("corpus", "[--check]", "the fuzz targets' seeds, from the vectors", corpus::command),
     ("rules", "[--check]", "docs/rules.md, from the rule table", rules::command),

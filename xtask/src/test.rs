@@ -10,13 +10,14 @@ use std::{
     time::Instant,
 };
 
-use crate::{Outcome, metadata, python, run};
+use crate::{Outcome, loom, metadata, python, run};
 
 /// A part's name and what runs it.
 type Part = (&'static str, fn() -> Outcome<Ran>);
 
 /// The parts in the order they run.
-const PARTS: &[Part] = &[("rust", rust), ("python", with_python), ("pyhurray", with_pyhurray)];
+const PARTS: &[Part] =
+    &[("rust", rust), ("loom", models), ("python", with_python), ("pyhurray", with_pyhurray)];
 
 /// A part that did not fail.
 enum Ran {
@@ -61,7 +62,13 @@ pub(crate) fn command(arguments: &[String]) -> Outcome {
 }
 
 fn rust() -> Outcome<Ran> {
-    run::show(&mut run::cargo(&["test", "--workspace"]))?;
+    run::show(&mut run::cargo(&["test", "--workspace", "--features", "hurray-tensor/bytes"]))?;
+    Ok(Ran::Passed)
+}
+
+/// The models of how threads meet.
+fn models() -> Outcome<Ran> {
+    loom::check()?;
     Ok(Ran::Passed)
 }
 

@@ -2,17 +2,17 @@
 
 mod allocation;
 mod count;
+#[cfg(loom)]
+mod model;
 mod owner;
 mod region;
 mod release;
 mod shared;
-#[cfg(loom)]
-mod weaker;
 
 pub use allocation::Alignment;
-pub use region::Region;
 #[cfg(loom)]
-pub use weaker::weaken;
+pub use model::weaken;
+pub use region::Region;
 
 pub(crate) use allocation::{Contents, allocate};
 pub(crate) use owner::{kept_by, of_aligned, of_vec};
