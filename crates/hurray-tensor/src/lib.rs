@@ -27,6 +27,9 @@ pub use offered::{Fence, Held, Offered, Ready};
 pub use stream::{StreamReader, StreamTensor, StreamWriter};
 pub use tensor::{Composite, Tensor};
 
+#[cfg(doctest)]
+mod forbidden;
+
 /// The examples of the README and the guides are compiled and run with the others.
 #[cfg(doctest)]
 mod examples {
