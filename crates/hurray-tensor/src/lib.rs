@@ -5,6 +5,8 @@ pub use hurray_format as format;
 mod bytes;
 mod error;
 mod exact;
+#[cfg(target_pointer_width = "64")]
+pub mod exchange;
 mod file;
 mod stream;
 
