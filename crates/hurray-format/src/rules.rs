@@ -434,7 +434,6 @@ rules! {
     SyncDeviceUnknown = "sync.device-unknown", "01", Unsupported, "no device at hand can wait for this event or stream";
     SyncDeviceMismatch = "sync.device-mismatch", "01", Misuse, "a stream, an event or memory of another device";
     SyncNoStream = "sync.no-stream", "01", Misuse, "no stream was named to use the memory on";
-    SyncStreamUndeclared = "sync.stream-undeclared", "01", Misuse, "the stream that was ordered is not among those named";
     SyncEventSpent = "sync.event-spent", "10", Misuse, "an event that allows one wait was waited for already";
     SyncNotReady = "sync.not-ready", "01", Misuse, "the memory was made ready for other streams than this one";
     DeviceClass = "device.class", "01", Unsupported, "the device has no such memory class";
