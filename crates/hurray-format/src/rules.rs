@@ -460,7 +460,11 @@ rules! {
     ExchangeStreamUnexpected = "exchange.stream-unexpected", "10", Peer, "a stream where the sync mode is not CONSUMER_STREAM";
     ExchangeHost = "exchange.host", "10", Peer, "a host pointer to memory that its class keeps the CPU out of";
     ExchangeHostDiffers = "exchange.host-differs", "10", Peer, "CPU memory whose host pointer is not its address";
-    ExchangeProduceFailed = "exchange.produce-failed", "10", Peer, "the producer answered with this status";
+    ExchangeQueueFamily = "exchange.queue-family", "10", Unsupported, "a Vulkan buffer that one queue family owns";
+    ExchangeComposite = "exchange.composite", "10", Misuse, "a composite where a tensor without members was asked for";
+    ExchangeUndescribed = "exchange.undescribed", "10", Unsupported, "the producer does not know the descriptor before";
+    ExchangeProduceRefused = "exchange.produce-refused", "10", Refused, "the producer refuses, with this status";
+    ExchangeProduceFailed = "exchange.produce-failed", "10", Peer, "the producer failed, with this status";
     ExchangeUnrequested = "exchange.unrequested", "10", Peer, "the producer handed out what the request did not accept";
     ExchangeRequestSync = "exchange.request-sync", "10", Refused, "the consumer accepts no sync mode or event kind that can be had";
     ExchangeRequestDevice = "exchange.request-device", "10", Refused, "the data is on another device than the one asked for";

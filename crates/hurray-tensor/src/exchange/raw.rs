@@ -197,6 +197,16 @@ pub struct HurrayProducer {
     pub last_error: Option<unsafe extern "C" fn(*mut HurrayProducer) -> *const c_char>,
 }
 
+/// The first four fields of a tensor, a buffer or a producer: all that releasing one takes.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(super) struct Head<T> {
+    pub(super) abi_version: u32,
+    pub(super) struct_size: u32,
+    pub(super) release: Option<unsafe extern "C" fn(*mut T)>,
+    pub(super) private_data: *mut c_void,
+}
+
 /// Asserts a struct's size and where each field is, and lists them for the test that asks a C
 /// compiler the same.
 macro_rules! laid_out {
