@@ -2,7 +2,7 @@
 
 use std::mem::offset_of;
 
-use hurray_format::{BufferHandle, DeviceTag, Expected, MemoryClass, Rule, SyncMode, Value};
+use hurray_format::{BufferHandle, DeviceTag, Expected, Rule, SyncMode, Value};
 
 use super::export::keeps_host_out;
 use super::raw::{

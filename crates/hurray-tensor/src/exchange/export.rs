@@ -53,6 +53,18 @@ impl Exported {
         pack(&descriptor, parts, &mut []).map(Self)
     }
 
+    /// Another share in a tensor, which the consumer may read.
+    ///
+    /// # Errors
+    ///
+    /// Out of memory.
+    pub fn share(tensor: &Tensor) -> Result<Self> {
+        let descriptor = tensor.descriptor();
+        let parts = tensor.buffers().iter().zip(descriptor.buffers()).enumerate();
+        let parts = parts.map(|(place, (buffer, handle))| ready(place, buffer.clone(), *handle));
+        pack(descriptor, parts, &mut []).map(Self)
+    }
+
     /// A tensor with its events or the stream it was ordered on, to be waited for by the consumer.
     ///
     /// # Errors
@@ -85,7 +97,7 @@ impl Exported {
 
     fn bound(bound: &format::Composite<Tensor>) -> Result<Self> {
         if bound.members.is_empty() {
-            return Self::new(bound.item.clone());
+            return Self::share(&bound.item);
         }
         let members: Vec<Self> = bound.members.iter().map(Self::bound).collect::<Result<_>>()?;
         let mut members: Vec<HurrayTensor> = members.into_iter().map(Self::into_raw).collect();
