@@ -213,6 +213,11 @@ impl Buffer {
         Arc::ptr_eq(&self.memory, &other.memory)
     }
 
+    #[inline]
+    pub(crate) fn may_change(&self) -> bool {
+        self.memory.region.may_change
+    }
+
     pub(crate) fn check_host(&self) -> Result<()> {
         let region = &self.memory.region;
         if self.length == 0 {
