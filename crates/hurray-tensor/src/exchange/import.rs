@@ -8,15 +8,15 @@ use std::slice;
 use std::sync::Arc;
 
 use hurray_format::{
-    Accept, Array, BufferHandle, Descriptor, DescriptorRef, DeviceTag, Expected, Rule, Silent,
-    SyncMode, Value,
+    Accept, Array, BufferHandle, Descriptor, DescriptorRef, DeviceTag, Error as FormatError,
+    Expected, Rule, Silent, SyncMode, Value,
 };
 use smallvec::SmallVec;
 
 use super::foreign::{Foreign, check_head, check_pointer, head_of, take_head};
 use super::raw::{EVENT_BINARY, HurrayBuffer, HurraySync, HurrayTensor};
 use super::request::Request;
-use super::{check, refuse};
+use super::{broken, check, refuse};
 use crate::buffer::Buffer;
 use crate::device::{Devices, Event, RawEvent};
 use crate::error::Result;
@@ -36,57 +36,55 @@ impl Foreign {
     /// The rules of `exchange.*`; those of the descriptor; `memory.address-null`,
     /// `memory.address-misaligned`, `memory.address-beyond`; `exchange.composite` for a head,
     /// which is for [`into_composite`](Self::into_composite).
-    #[inline]
     pub fn into_offered(self, accept: &Accept, devices: &Devices) -> Result<Offered<Tensor>> {
-        check_no_members(self.raw())?;
-        let descriptor = decode(self.raw(), accept)?;
-        self.open(descriptor, devices, None)
+        self.open(accept, devices, None)
     }
 
-    /// The same once its descriptor is read, and against what was asked for.
+    /// The same, against what was asked for.
     #[inline]
     pub(super) fn open(
         self,
-        descriptor: Descriptor,
+        accept: &Accept,
         devices: &Devices,
         request: Option<&Request>,
     ) -> Result<Offered<Tensor>> {
-        let structs = buffer_structs(self.raw(), descriptor.buffer_count())?;
-        if let ([pointer], [handle]) = (structs, descriptor.buffers()) {
-            let (theirs, region) = look_at(*pointer, *handle, 0, request)?;
-            let sync = theirs.sync;
+        check_no_members(self.raw())?;
+        // What is read is used where it lies: half of importing would be moving otherwise.
+        let read = read(self.raw(), accept);
+        let descriptor = match &read {
+            Ok(descriptor) => descriptor,
+            Err(error) => return Err((*error).into()),
+        };
+        let handles = descriptor.buffers();
+        let structs = buffer_structs(self.raw(), handles.len())?;
+        if let ([pointer], Some(handle)) = (structs, handles.at(0))
+            && handle.sync() == SyncMode::PRODUCER_SYNCED
+        {
+            let (_, region) = look_at(*pointer, handle, 0, request)?;
+            let descriptor = descriptor.to_owned();
             let buffer = Buffer::whole(hold(region, self.into_owner()));
-            if handle.sync() == SyncMode::PRODUCER_SYNCED {
-                return Ok(Offered::synced(Tensor::checked(descriptor, buffer)));
-            }
-            let fence = fence(&sync, handle.sync(), &buffer, devices)?;
-            return Offered::new(Tensor::new(descriptor, [buffer])?, vec![fence]);
+            return Ok(Offered::synced(Tensor::checked(descriptor, buffer)));
         }
+        let descriptor = descriptor.to_owned();
         take_several(self, descriptor, devices, request)
     }
-}
 
-impl Foreign {
     /// Checks all of it, and shows what it is where it lies; nothing is taken over yet. Whoever
     /// does not like its type or shape drops it then.
     ///
     /// # Errors
     ///
     /// As [`into_offered`](Self::into_offered).
-    #[inline(always)]
+    #[inline]
     pub fn look(&self, accept: &Accept) -> Result<DescriptorRef<'_>> {
-        let raw = self.raw();
-        let bytes = descriptor_bytes(raw, accept)?;
-        let descriptor = DescriptorRef::read_with(bytes, accept, &mut Silent)?;
-        check_no_members(raw)?;
+        check_no_members(self.raw())?;
+        let descriptor = read(self.raw(), accept)?;
         let handles = descriptor.buffers();
-        let structs = buffer_structs(raw, handles.len())?;
-        for (place, pointer) in structs.iter().enumerate() {
-            if let Some(handle) = handles.at(place) {
-                let (theirs, _) = look_at(*pointer, handle, place, None)?;
-                if theirs.sync.event_kind == EVENT_BINARY {
-                    check_shared(structs, place, &theirs.sync)?;
-                }
+        let structs = buffer_structs(self.raw(), handles.len())?;
+        for (place, (pointer, handle)) in structs.iter().zip(handles.iter()).enumerate() {
+            let (theirs, _) = look_at(*pointer, handle, place, None)?;
+            if theirs.sync.event_kind == EVENT_BINARY {
+                check_shared(structs, place, &theirs.sync)?;
             }
         }
         Ok(descriptor)
@@ -94,20 +92,27 @@ impl Foreign {
 }
 
 /// The descriptor, which must be exactly as long as was said.
-#[inline]
 pub(super) fn decode(raw: &HurrayTensor, accept: &Accept) -> Result<Descriptor> {
-    Ok(Descriptor::decode_with(descriptor_bytes(raw, accept)?, accept, &mut Silent)?)
+    Ok(read(raw, accept)?.to_owned())
+}
+
+#[inline(always)]
+fn read<'a>(raw: &HurrayTensor, accept: &Accept) -> Result<DescriptorRef<'a>, FormatError> {
+    DescriptorRef::read_with(descriptor_bytes(raw, accept)?, accept, &mut Silent)
 }
 
 /// The bytes of the descriptor, no more of them than the reader's limit allows.
 #[inline(always)]
-fn descriptor_bytes<'a>(raw: &'a HurrayTensor, accept: &Accept) -> Result<&'a [u8]> {
+fn descriptor_bytes<'a>(raw: &HurrayTensor, accept: &Accept) -> Result<&'a [u8], FormatError> {
     let at = offset_of!(HurrayTensor, descriptor);
-    check_pointer(raw.descriptor, "descriptor", at)?;
+    if raw.descriptor.is_null() {
+        let rule = Rule::ExchangeNull;
+        return Err(broken(rule, "descriptor", at, Value::None, Expected::Unsaid));
+    }
     let most = u64::from(accept.limits.descriptor_bytes);
     match usize::try_from(raw.descriptor_length) {
         // SAFETY: whoever took the tensor promised that as many bytes are there, unchanging until
-        // it is released, which is after this borrow of it.
+        // it is released, which is when nobody here uses them any more.
         Ok(length) if raw.descriptor_length <= most => {
             Ok(unsafe { slice::from_raw_parts(raw.descriptor, length) })
         }
@@ -115,14 +120,14 @@ fn descriptor_bytes<'a>(raw: &'a HurrayTensor, accept: &Accept) -> Result<&'a [u
             let at = offset_of!(HurrayTensor, descriptor_length);
             let found = Value::Unsigned(raw.descriptor_length);
             let rule = Rule::DescriptorLengthAboveLimit;
-            Err(refuse(rule, "descriptor_length", at, found, Expected::AtMost(most)))
+            Err(broken(rule, "descriptor_length", at, found, Expected::AtMost(most)))
         }
     }
 }
 
 /// The array of buffers, once it is known to be as long as the descriptor's table.
 #[inline(always)]
-fn buffer_structs(raw: &HurrayTensor, count: usize) -> Result<&[*mut HurrayBuffer]> {
+fn buffer_structs<'a>(raw: &HurrayTensor, count: usize) -> Result<&'a [*mut HurrayBuffer]> {
     if raw.buffer_count != as_u64(count) {
         let at = offset_of!(HurrayTensor, buffer_count);
         let found = Value::Unsigned(raw.buffer_count);

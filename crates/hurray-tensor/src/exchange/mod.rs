@@ -53,5 +53,16 @@ fn refuse(
     found: Value,
     expected: Expected,
 ) -> crate::Error {
-    FormatError::new(rule, field, crate::memory::as_u64(at), found, expected).into()
+    broken(rule, field, at, found, expected).into()
+}
+
+#[cold]
+fn broken(
+    rule: Rule,
+    field: &'static str,
+    at: usize,
+    found: Value,
+    expected: Expected,
+) -> FormatError {
+    FormatError::new(rule, field, crate::memory::as_u64(at), found, expected)
 }

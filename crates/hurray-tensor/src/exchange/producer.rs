@@ -12,7 +12,6 @@ use hurray_format::{Accept, Descriptor, Expected, Rule, Silent, Value};
 
 use super::composite::OfferedComposite;
 use super::foreign::{Foreign, Theirs, check_pointer, take};
-use super::import::decode;
 use super::raw::{ABI_VERSION, HurrayProducer, HurrayTensor, struct_size};
 use super::request::Request;
 use super::{Status, refuse};
@@ -97,12 +96,7 @@ impl ForeignProducer {
         accept: &Accept,
         devices: &Devices,
     ) -> Result<Offered<Tensor>> {
-        let foreign = self.ask(request)?;
-        let descriptor = decode(foreign.raw(), accept)?;
-        if foreign.raw().member_count != 0 {
-            return foreign.into_offered(accept, devices);
-        }
-        foreign.open(descriptor, devices, Some(request))
+        self.ask(request)?.open(accept, devices, Some(request))
     }
 
     /// Asks for a composite, in the same way.
