@@ -427,6 +427,8 @@ rules! {
     MemoryReadOnly = "memory.read-only", "10", Refused, "the memory is read-only";
     MemoryShared = "memory.shared", "01", Refused, "somebody else holds the memory too";
     MemoryMayChange = "memory.may-change", "01", Refused, "others can still change this memory; copy it out";
+    MemoryOwner = "memory.owner", "01", Misuse, "the memory is kept by something else than was asked for";
+    MemoryHostElsewhere = "memory.host-elsewhere", "10", Peer, "on the CPU the address and the host pointer are two places";
     // Views of tensors
     ViewType = "view.type", "03", Misuse, "asked for as another element type";
     ViewNotContiguous = "view.not-contiguous", "04", Refused, "the elements are not one run in index order";
@@ -459,7 +461,6 @@ rules! {
     ExchangeStreamMissing = "exchange.stream-missing", "10", Peer, "no stream where the sync mode is CONSUMER_STREAM";
     ExchangeStreamUnexpected = "exchange.stream-unexpected", "10", Peer, "a stream where the sync mode is not CONSUMER_STREAM";
     ExchangeHost = "exchange.host", "10", Peer, "a host pointer to memory that its class keeps the CPU out of";
-    ExchangeHostDiffers = "exchange.host-differs", "10", Peer, "CPU memory whose host pointer is not its address";
     ExchangeQueueFamily = "exchange.queue-family", "10", Unsupported, "a Vulkan buffer that one queue family owns";
     ExchangeComposite = "exchange.composite", "10", Misuse, "a composite where a tensor without members was asked for";
     ExchangeUndescribed = "exchange.undescribed", "10", Unsupported, "the producer does not know the descriptor before";

@@ -51,6 +51,11 @@ impl AlignedBytes {
         Ok(Self { memory, start })
     }
 
+    /// Where the first byte is, to be written to by whoever keeps these bytes.
+    pub(crate) fn first_mut(&mut self) -> *mut u8 {
+        self.memory.as_mut_ptr().wrapping_add(self.start)
+    }
+
     /// Where to append. It must not grow beyond the room there is, or it would move.
     pub(crate) fn tail(&mut self) -> &mut Vec<u8> {
         &mut self.memory

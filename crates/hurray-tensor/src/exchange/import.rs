@@ -2,10 +2,8 @@
 
 #![allow(unsafe_code, reason = "what structs of others point to is read and taken over here")]
 
-use std::any::Any;
 use std::mem::offset_of;
 use std::slice;
-use std::sync::Arc;
 
 use hurray_format::{
     Accept, Array, BufferHandle, Descriptor, DescriptorRef, DeviceTag, Error as FormatError,
@@ -20,7 +18,7 @@ use super::{broken, check, refuse};
 use crate::buffer::Buffer;
 use crate::device::{Devices, Event, RawEvent};
 use crate::error::Result;
-use crate::memory::{Memory, Region, Shared, as_u64};
+use crate::memory::{Region, Shared, as_u64};
 use crate::offered::{Fence, Offered};
 use crate::tensor::Tensor;
 
@@ -62,7 +60,7 @@ impl Foreign {
         {
             let (_, region) = look_at(*pointer, handle, 0, request)?;
             let descriptor = descriptor.to_owned();
-            let buffer = Buffer::whole(hold(region, self.into_owner()));
+            let buffer = Buffer::whole(Shared::settled(region, 0, self.into_owner()));
             return Ok(Offered::synced(Tensor::checked(descriptor, buffer)));
         }
         let descriptor = descriptor.to_owned();
@@ -183,7 +181,7 @@ fn take_several(
         // SAFETY: as in `look_at`. One struct that is named twice is found released here.
         let (buffer, is_whole) = unsafe { take_head(*pointer) }?;
         is_whole?;
-        buffers.push(Buffer::whole(hold(*region, buffer)));
+        buffers.push(Buffer::whole(Shared::settled(*region, 0, buffer)));
     }
     drop(foreign);
     let handles = descriptor.buffers().iter();
@@ -222,12 +220,6 @@ fn check_no_members(raw: &HurrayTensor) -> Result<()> {
     let at = offset_of!(HurrayTensor, member_count);
     let found = Value::Unsigned(raw.member_count);
     Err(refuse(Rule::ExchangeComposite, "member_count", at, found, Expected::Exactly(0)))
-}
-
-/// Memory of others. It was checked to be aligned to 64, so that none in front of it is held.
-#[inline(always)]
-fn hold<K: Any + Send + Sync>(region: Region, keep: K) -> Shared {
-    Arc::new(Memory { region, lead: 0, keep })
 }
 
 /// What is to be waited for, and is released before its buffer.
