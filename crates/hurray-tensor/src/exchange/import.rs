@@ -108,19 +108,16 @@ fn descriptor_bytes<'a>(raw: &HurrayTensor, accept: &Accept) -> Result<&'a [u8],
         return Err(broken(rule, "descriptor", at, Value::None, Expected::Unsaid));
     }
     let most = u64::from(accept.limits.descriptor_bytes);
-    match usize::try_from(raw.descriptor_length) {
-        // SAFETY: whoever took the tensor promised that as many bytes are there, unchanging until
-        // it is released, which is when nobody here uses them any more.
-        Ok(length) if raw.descriptor_length <= most => {
-            Ok(unsafe { slice::from_raw_parts(raw.descriptor, length) })
-        }
-        _ => {
-            let at = offset_of!(HurrayTensor, descriptor_length);
-            let found = Value::Unsigned(raw.descriptor_length);
-            let rule = Rule::DescriptorLengthAboveLimit;
-            Err(broken(rule, "descriptor_length", at, found, Expected::AtMost(most)))
-        }
+    let length = usize::try_from(raw.descriptor_length).unwrap_or(usize::MAX);
+    if raw.descriptor_length > most {
+        let at = offset_of!(HurrayTensor, descriptor_length);
+        let found = Value::Unsigned(raw.descriptor_length);
+        let rule = Rule::DescriptorLengthAboveLimit;
+        return Err(broken(rule, "descriptor_length", at, found, Expected::AtMost(most)));
     }
+    // SAFETY: whoever took the tensor promised that as many bytes are there, unchanging until it
+    // is released, which is when nobody here uses them any more.
+    Ok(unsafe { slice::from_raw_parts(raw.descriptor, length) })
 }
 
 /// The array of buffers, once it is known to be as long as the descriptor's table.
@@ -179,8 +176,7 @@ fn take_several(
     let mut buffers: SmallVec<[Buffer; 3]> = SmallVec::new();
     for (pointer, (region, _)) in structs.iter().zip(&found) {
         // SAFETY: as in `look_at`. One struct that is named twice is found released here.
-        let (buffer, is_whole) = unsafe { take_head(*pointer) }?;
-        is_whole?;
+        let buffer = unsafe { take_head(*pointer) }?;
         buffers.push(Buffer::whole(Shared::settled(*region, 0, buffer)));
     }
     drop(foreign);

@@ -191,9 +191,9 @@ unsafe fn fill(slot: *mut Slot, part: Part<'_>, parcel: NonNull<Parcel>) {
     raw.flags = flags;
     describe(raw, handle, &keep);
     let event = announce(&mut raw.sync, fence, slot);
-    let kept = Kept { parcel, keep: Some(keep), event };
+    let kept = slot.cast::<u8>().wrapping_add(offset_of!(Slot, kept)).cast();
     // SAFETY: room for a slot, of which this part is not borrowed.
-    unsafe { (&raw mut (*slot).kept).write(kept) }
+    unsafe { ptr::write(kept, Kept { parcel, keep: Some(keep), event }) }
 }
 
 /// Says where a buffer is.
