@@ -8,6 +8,8 @@ pub mod device;
 mod element;
 mod error;
 mod exact;
+#[cfg(target_pointer_width = "64")]
+pub mod exchange;
 mod file;
 mod memory;
 mod offered;

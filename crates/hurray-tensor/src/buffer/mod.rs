@@ -229,6 +229,11 @@ impl Buffer {
         self.memory.is(&other.memory)
     }
 
+    #[inline]
+    pub(crate) fn may_change(&self) -> bool {
+        self.memory.region.may_change
+    }
+
     pub(crate) fn check_host(&self) -> Result<()> {
         if self.memory.region.may_change && self.length > 0 {
             return Err(refuse(Rule::MemoryMayChange, "memory", Value::None, Expected::Unsaid));

@@ -63,6 +63,14 @@ impl Tensor {
         Ok(Self { descriptor: descriptor.with_sync(ready)?, buffers })
     }
 
+    /// A tensor of one buffer, which was checked against its handle and is ready.
+    #[inline(always)]
+    pub(crate) fn checked(descriptor: Descriptor, buffer: Buffer) -> Self {
+        let mut buffers = Buffers::new();
+        buffers.push(buffer);
+        Self { descriptor, buffers }
+    }
+
     /// A row-major tensor that fills `buffer` from its first byte on.
     ///
     /// # Errors
