@@ -9,6 +9,7 @@ mod compressed;
 mod contents;
 mod coo;
 mod csf;
+mod entries;
 mod hilbert;
 mod morton;
 mod order;
@@ -23,12 +24,14 @@ pub use composite::{CompositeHead, Composition};
 pub use compressed::Compressed;
 pub use coo::Coo;
 pub use csf::Csf;
+pub use entries::Entries;
 pub use hilbert::Hilbert;
 pub use morton::Morton;
 pub use order::Order;
 pub use private::PrivateLayout;
 pub use tiled::{TileLevel, Tiled};
 
+pub(crate) use block_paged::page_elements;
 use compressed::{COLUMNS, ROWS};
 use order::Reach;
 use table::{
@@ -330,6 +333,32 @@ impl<S: Storage> Layout<S> {
             Self::Csf(csf) => csf.find(index, buffers),
             _ => return None,
         })
+    }
+
+    /// The stored entries of a sparse tensor, whose contents were checked; `None` for other
+    /// layouts.
+    pub(crate) fn entries<'b>(
+        &self,
+        shape: &impl Array<u64>,
+        buffers: &[Contents<'b>],
+    ) -> Option<Result<Entries<'b>>> {
+        Some(match self {
+            Self::Coo(coo) => Entries::of_coo(coo, shape.len(), buffers),
+            Self::Csr(csr) => Entries::of_compressed(csr, shape, buffers, &ROWS),
+            Self::Csc(csc) => Entries::of_compressed(csc, shape, buffers, &COLUMNS),
+            Self::Csf(csf) => Entries::of_csf(csf, buffers),
+            _ => return None,
+        })
+    }
+
+    /// The step of each dimension in elements, where there is one.
+    pub(crate) fn strides(&self, shape: &impl Array<u64>) -> Option<List<i64>> {
+        match self {
+            Self::Strided(strides) => Some(strides.iter().collect()),
+            Self::RowMajor => Some(order::steps(shape.iter().rev())?.iter().rev().collect()),
+            Self::ColumnMajor => order::steps(shape.iter()),
+            _ => None,
+        }
     }
 
     /// Whether the shape says how long the index arrays are: the pointers of CSR and CSC
