@@ -430,6 +430,7 @@ rules! {
     // Views of tensors
     ViewType = "view.type", "03", Misuse, "asked for as another element type";
     ViewNotContiguous = "view.not-contiguous", "04", Refused, "the elements are not one run in index order";
+    ViewUnaligned = "view.unaligned", "03", Refused, "the elements lie at addresses that their type may not have; make a copy";
     ViewLayout = "view.layout", "04", Refused, "only row-major, column-major and strided tensors can be cut or turned";
     ViewSubByte = "view.sub-byte", "03", Refused, "elements below a byte would start inside a byte or a group of four";
     ViewQuantization = "view.quantization", "05", Refused, "the scales would not be those of the view's elements; copy or dequantize first";

@@ -10,7 +10,6 @@ use crate::dtype::Location;
 use crate::error::{Error, Expected, Result, Value};
 use crate::layout::{Entries, LayoutKind};
 use crate::rules::Rule;
-use crate::shape::Count;
 use crate::wire::{Array, List, Storage, as_index, as_offset};
 
 impl<S: Storage> Descriptor<S> {
@@ -66,16 +65,7 @@ impl<S: Storage> Descriptor<S> {
     /// # Ok::<(), hurray_format::Error>(())
     /// ```
     pub fn extent(&self) -> Option<Range<u64>> {
-        let elements = match crate::shape::count(&self.shape) {
-            Count::Elements(0) => return Some(self.byte_offset..self.byte_offset),
-            Count::Elements(elements) => u128::from(elements),
-            Count::Beyond => crate::shape::product_of(self.shape.iter()),
-            Count::Dynamic => return None,
-        };
-        let reach = self.layout.reach(&self.shape, elements)?;
-        let down = u64::try_from(self.dtype.bytes_for(reach.down)?).ok()?;
-        let up = u64::try_from(self.dtype.bytes_for(reach.up.checked_add(1)?)?).ok()?;
-        Some(self.byte_offset.checked_sub(down)?..self.byte_offset.checked_add(up)?)
+        self.layout.extent(self.dtype, &self.shape, self.byte_offset)
     }
 
     /// The step of each dimension in elements, for the layouts that have one: row-major,
@@ -116,15 +106,19 @@ impl<S: Storage> Descriptor<S> {
     /// As [`check_contents`](Self::check_contents); `descriptor.unresolved`;
     /// `index.no-address` for layouts that are not sparse.
     pub fn entries<'b>(&self, buffers: &[&'b [u8]]) -> Result<Entries<'b>> {
+        let no_entries = || {
+            let found = Value::Tag(u64::from(self.layout.tag()));
+            let expected = Expected::OneOf("a sparse layout");
+            Err(Error::new(Rule::IndexNoAddress, "layout_tag", 15, found, expected))
+        };
+        if self.layout.kind() != LayoutKind::Sparse {
+            return no_entries();
+        }
         if self.is_dynamic() {
             return Err(self.unresolved());
         }
         self.check_contents(buffers)?;
-        self.layout.entries(&self.shape, &alone(buffers)).unwrap_or_else(|| {
-            let found = Value::Tag(u64::from(self.layout.tag()));
-            let expected = Expected::OneOf("a sparse layout");
-            Err(Error::new(Rule::IndexNoAddress, "layout_tag", 15, found, expected))
-        })
+        self.layout.entries(&self.shape, &alone(buffers)).unwrap_or_else(no_entries)
     }
 
     /// The size of dimension `k`, which `at` must be below.

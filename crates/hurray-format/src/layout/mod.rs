@@ -18,6 +18,7 @@ mod table;
 mod tiled;
 
 use alloc::boxed::Box;
+use core::ops::Range;
 
 pub use block_paged::{BlockPaged, KvRole};
 pub use composite::{CompositeHead, Composition};
@@ -44,6 +45,7 @@ use crate::accept::Accept;
 use crate::contents::Contents;
 use crate::dtype::Dtype;
 use crate::error::Result;
+use crate::shape::Count;
 use crate::wire::{Array, Borrowed, List, Owned, Reader, Storage, Trace, Writer, as_offset};
 
 /// Where the elements lie, with the fields that say so.
@@ -257,6 +259,27 @@ impl<S: Storage> Layout<S> {
             Self::Hilbert(hilbert) => Reach::run(hilbert.places(shape.len())),
             _ => return None,
         })
+    }
+
+    /// The bytes of a buffer from the lowest to the highest that an element of a dense tensor
+    /// touches, whose first element starts `byte_offset` bytes into it. `None` for other
+    /// layouts, for shapes that are not known, and outside of what 64 bits count.
+    pub fn extent(
+        &self,
+        dtype: Dtype,
+        shape: &impl Array<u64>,
+        byte_offset: u64,
+    ) -> Option<Range<u64>> {
+        let elements = match crate::shape::count(shape) {
+            Count::Elements(0) => return Some(byte_offset..byte_offset),
+            Count::Elements(elements) => u128::from(elements),
+            Count::Beyond => crate::shape::product_of(shape.iter()),
+            Count::Dynamic => return None,
+        };
+        let reach = self.reach(shape, elements)?;
+        let down = u64::try_from(dtype.bytes_for(reach.down)?).ok()?;
+        let up = u64::try_from(dtype.bytes_for(reach.up.checked_add(1)?)?).ok()?;
+        Some(byte_offset.checked_sub(down)?..byte_offset.checked_add(up)?)
     }
 
     /// The fewest bytes that buffer `place` of a layout that is not dense holds. `None`
