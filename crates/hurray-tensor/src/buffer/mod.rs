@@ -236,14 +236,12 @@ impl Buffer {
         }
     }
 
-    /// Its vector, after which there is nothing left that the region could mean.
+    /// Its vector, after which the buffer may only be dropped: its region means nothing.
     fn take_vector<T: Element>(&mut self) -> Option<Vec<T>> {
         let is_whole = self.start == 0 && self.length == self.memory.region.length;
         let memory = Arc::get_mut(&mut self.memory)?;
         let vector = memory.keep.downcast_mut::<Vector<T>>().filter(|_| is_whole)?;
-        let elements = vector.take();
-        *self = Self::empty();
-        Some(elements)
+        Some(vector.take())
     }
 
     /// Whether both are in the same memory, which is released as one.
