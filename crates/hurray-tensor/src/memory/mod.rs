@@ -3,8 +3,10 @@
 mod allocation;
 mod count;
 mod owner;
+mod pages;
 mod region;
 mod release;
+mod room;
 mod shared;
 #[cfg(loom)]
 mod weaker;
@@ -15,8 +17,10 @@ pub use region::Region;
 pub use weaker::weaken;
 
 pub(crate) use allocation::{Contents, allocate};
-pub(crate) use owner::{kept_by, of_aligned, of_vec};
+pub(crate) use owner::{kept_by, of_vec};
+pub(crate) use pages::want_large_pages;
 pub(crate) use release::{Release, quietly};
+pub(crate) use room::Room;
 pub(crate) use shared::Shared;
 
 use hurray_format::{Error as FormatError, Expected, Rule, SyncMode, Value};
