@@ -181,16 +181,15 @@ fn take_several(
     }
     drop(foreign);
     let handles = descriptor.buffers().iter();
-    let fences: Vec<Fence> = handles
+    if handles.clone().all(|handle| handle.sync() == SyncMode::PRODUCER_SYNCED) {
+        return Ok(Offered::synced(Tensor::new(descriptor, buffers)?));
+    }
+    let fences = handles
         .zip(&found)
         .zip(&buffers)
         .map(|((handle, (_, sync)), buffer)| fence(sync, handle.sync(), buffer, devices))
         .collect::<Result<_>>()?;
-    let tensor = Tensor::new(descriptor, buffers)?;
-    match fences.iter().all(|fence| matches!(fence, Fence::Synced)) {
-        true => Ok(Offered::synced(tensor)),
-        false => Offered::new(tensor, fences),
-    }
+    Offered::new(Tensor::new(descriptor, buffers)?, fences)
 }
 
 /// An event that allows one wait is one buffer's. Those before `place` were looked at.
