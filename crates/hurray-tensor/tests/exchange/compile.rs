@@ -27,6 +27,20 @@ pub(crate) fn compile(source: &str, standard: &str, into: Into, name: &str) -> P
     compiled
 }
 
+/// Builds the library in `copy` with a copy of hurray-tensor in it, in a profile of cargo's.
+pub(crate) fn copy(profile: &str) -> PathBuf {
+    let (copy, target) = (here().join("copy"), Path::new(env!("CARGO_TARGET_TMPDIR")).join("copy"));
+    // The very versions that the workspace uses: cargo drops what the copy does not need.
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../Cargo.lock");
+    std::fs::copy(workspace, copy.join("Cargo.lock")).unwrap();
+    let mut command = Command::new(env!("CARGO"));
+    command.args(["build", "--quiet", "--profile", profile, "--manifest-path"]);
+    command.arg(copy.join("Cargo.toml")).arg("--target-dir").arg(&target);
+    run(&mut command);
+    let folder = if profile == "dev" { "debug" } else { profile };
+    target.join(folder).join("libexchange_copy.so")
+}
+
 /// Compiles a text, to see that it is accepted.
 pub(crate) fn accepts(text: &str, standard: &str, name: &str) {
     let source = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);

@@ -9,7 +9,7 @@ use hurray_tensor::exchange::Foreign;
 use hurray_tensor::exchange::raw::{HurrayBuffer, HurrayProducer, HurrayTensor};
 use libloading::Library;
 
-use crate::compile::{Into, compile};
+use crate::compile::{self, Into, compile};
 
 /// The tensors that `producer.h` lists.
 pub(crate) const SYNCED: u32 = 0;
@@ -57,12 +57,9 @@ pub(crate) struct Side {
 /// The side written in C.
 pub(crate) fn in_c() -> InUse {
     static SIDE: OnceLock<Side> = OnceLock::new();
-    InUse::of(SIDE.get_or_init(|| {
-        let name = |part| format!("lib{part}.so");
-        // One source after the other, into one library.
-        let path = compile("one.c", "c11", Into::Library, &name("one"));
-        Side::load("C", path)
-    }))
+    InUse::of(
+        SIDE.get_or_init(|| Side::load("C", compile("one.c", "c11", Into::Library, "libone.so"))),
+    )
 }
 
 /// The side written in C++.
@@ -71,6 +68,17 @@ pub(crate) fn in_cpp() -> InUse {
     InUse::of(SIDE.get_or_init(|| {
         Side::load("C++", compile("both.cpp", "c++17", Into::Library, "libboth.so"))
     }))
+}
+
+/// Two copies of hurray-tensor, built apart: for looking at and for running.
+pub(crate) fn copies() -> [InUse; 2] {
+    static SIDES: OnceLock<[Side; 2]> = OnceLock::new();
+    let sides = SIDES.get_or_init(|| {
+        [("debug", "dev"), ("release", "release")]
+            .map(|(name, profile)| Side::load(name, compile::copy(profile)))
+    });
+    let [debug, release] = sides;
+    [InUse::of(debug), InUse::of(release)]
 }
 
 impl Side {

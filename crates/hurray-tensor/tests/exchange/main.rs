@@ -12,6 +12,7 @@
 )]
 
 mod compile;
+mod copies;
 mod device;
 mod from_them;
 mod layout;
