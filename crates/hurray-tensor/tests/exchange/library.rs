@@ -52,6 +52,8 @@ pub(crate) struct Side {
     pub(crate) consume: [Consume; 2],
     pub(crate) release_truncated: unsafe extern "C" fn(*const HurrayTensor) -> i32,
     in_use: Mutex<()>,
+    /// Where the functions are, for as long as the program runs.
+    _library: Library,
 }
 
 /// The side written in C.
@@ -85,8 +87,6 @@ impl Side {
     fn load(name: &'static str, path: PathBuf) -> Self {
         // SAFETY: compiled just now, it runs nothing when it is loaded.
         let library = unsafe { Library::new(&path) }.unwrap();
-        // It stays for as long as the program does.
-        let library = Box::leak(Box::new(library));
         macro_rules! function {
             ($name:literal) => {
                 // SAFETY: of this type, as its header says.
@@ -104,6 +104,7 @@ impl Side {
             consume: [function!(b"test_consume"), function!(b"test_consume_apart")],
             release_truncated: function!(b"test_release_truncated"),
             in_use: Mutex::new(()),
+            _library: library,
         }
     }
 }

@@ -11,6 +11,7 @@
     reason = "a test may fail loudly"
 )]
 
+mod alone;
 mod compile;
 mod copies;
 mod device;
