@@ -20,7 +20,7 @@ pub use element::Element;
 pub use error::{Error, Place, Result};
 pub use file::{Access, AtomicFile, File, FileTensor, FileWriter, OpenOptions, WriteOptions, save};
 pub use memory::{Alignment, Region};
-pub use offered::{Fence, Held, Offered, Ready};
+pub use offered::{Crossing, DeclaredStream, ExportedBuffer, Exports, Fence, Held, Offered, Ready};
 pub use stream::{StreamReader, StreamTensor, StreamWriter};
 pub use tensor::{Composite, Tensor};
 

@@ -169,6 +169,11 @@ impl DeviceMemory {
     pub fn byte_size(&self) -> u64 {
         self.0.byte_size()
     }
+
+    /// As [`Buffer::lead`].
+    pub fn lead(&self) -> u64 {
+        self.0.lead()
+    }
 }
 
 impl From<BufferMut> for DeviceMemory {

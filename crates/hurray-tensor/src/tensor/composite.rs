@@ -3,7 +3,9 @@
 use hurray_format::{self as format, Descriptor, Error as FormatError, Limits, bind};
 
 use super::Tensor;
+use crate::buffer::Buffer;
 use crate::error::{Error, Result};
+use crate::offered::Held;
 
 /// A tensor made of others: a head without memory, and its members, which may be heads
 /// themselves. Head and members were checked to make a whole.
@@ -69,6 +71,32 @@ impl Composite {
     /// The head and its members, each with its own.
     pub fn as_bound(&self) -> &format::Composite<Tensor> {
         &self.0
+    }
+}
+
+impl Held for Composite {
+    type OnHost = Self;
+
+    fn each_buffer(&self, see: &mut dyn FnMut(&Buffer)) {
+        each_buffer(&self.0, see);
+    }
+
+    fn on_host(self) -> Result<Self> {
+        let mut checked = Ok(());
+        self.each_buffer(&mut |buffer| {
+            if checked.is_ok() {
+                checked = buffer.check_host();
+            }
+        });
+        checked.map(|()| self)
+    }
+}
+
+/// Head first. Composites are bound to a limited depth.
+fn each_buffer(bound: &format::Composite<Tensor>, see: &mut dyn FnMut(&Buffer)) {
+    bound.item.each_buffer(see);
+    for member in &bound.members {
+        each_buffer(member, see);
     }
 }
 
