@@ -218,12 +218,12 @@ impl Buffer {
         if self.length == 0 {
             return Ok(());
         }
-        if region.may_change {
-            return Err(refuse(Rule::MemoryMayChange, "memory", Value::None, Expected::Unsaid));
-        }
         if region.host.is_null() {
             let found = Value::Tag(u64::from(region.device.tag()));
             return Err(refuse(Rule::MemoryNotHost, "device_tag", found, Expected::Unsaid));
+        }
+        if region.may_change {
+            return Err(refuse(Rule::MemoryMayChange, "memory", Value::None, Expected::Unsaid));
         }
         Ok(())
     }
