@@ -9,6 +9,8 @@ mod element;
 mod error;
 mod exact;
 mod file;
+#[cfg(doctest)]
+mod forbidden;
 mod memory;
 mod offered;
 mod stream;
@@ -31,4 +33,7 @@ mod examples {
     mod readme {}
     #[doc = include_str!("../../../docs/guide/files.md")]
     mod files {}
+    #[cfg(target_os = "linux")]
+    #[doc = include_str!("../../../docs/guide/devices.md")]
+    mod devices {}
 }

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use hurray_format::{BufferHandle, DeviceTag, Expected, MIN_ALIGNMENT, MemoryClass, Rule, Value};
 
 use crate::error::{Error, Result};
-use crate::memory::{READY, Region, Shared, refuse};
+use crate::memory::{Alignment, READY, Region, Shared, refuse};
 
 /// A share in memory that does not change any more, on the host or on a device.
 ///
@@ -128,14 +128,19 @@ impl Buffer {
         1_u32.checked_shl(position.trailing_zeros()).map_or(MOST, |found| found.min(MOST))
     }
 
-    /// The handle that describes it in a descriptor, at an alignment of 64.
+    /// The handle that describes it in a descriptor, at an alignment of 64; in the memory of
+    /// a device at 4096, which writers to devices owe, where it has that.
     ///
     /// # Errors
     ///
     /// The rules of `buffer.*`, for a device and class that the format does not pair.
     pub fn handle(&self) -> Result<BufferHandle> {
-        let handle =
-            BufferHandle::new(self.length, MIN_ALIGNMENT, self.device(), READY, self.class());
+        let most = match self.device() {
+            DeviceTag::CPU => MIN_ALIGNMENT,
+            _ => Alignment::PAGE.bytes(),
+        };
+        let alignment = self.alignment().clamp(MIN_ALIGNMENT, most);
+        let handle = BufferHandle::new(self.length, alignment, self.device(), READY, self.class());
         Ok(handle?)
     }
 

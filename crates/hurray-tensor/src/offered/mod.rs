@@ -16,13 +16,15 @@ pub(crate) use fence::unknown_device;
 pub use fence::{DeclaredStream, Fence};
 pub use ready::Ready;
 
-use hurray_format::{Descriptor, DeviceTag, Expected, MemoryClass, Rule, SyncMode, Value};
+use hurray_format::{
+    BufferHandle, Descriptor, DeviceTag, Dtype, Expected, MemoryClass, Rule, SyncMode, Value,
+};
 
 use crate::buffer::{Buffer, HostBuffer};
 use crate::device::{Event, Stream};
 use crate::error::Result;
 use crate::memory::{as_u64, refuse};
-use crate::tensor::Tensor;
+use crate::tensor::{Composite, Tensor};
 
 /// Something held in buffers: a buffer, a tensor, a composite.
 pub trait Held: Clone + Send + 'static {
@@ -160,6 +162,15 @@ impl Offered<Buffer> {
         Self { value: buffer, fences: vec![Fence::Event(event)] }
     }
 
+    /// The handle that describes it once it was waited for.
+    ///
+    /// # Errors
+    ///
+    /// As [`Buffer::handle`].
+    pub fn handle(&self) -> Result<BufferHandle> {
+        self.value.handle()
+    }
+
     /// As [`Buffer::byte_size`].
     pub fn byte_size(&self) -> u64 {
         self.value.byte_size()
@@ -177,6 +188,16 @@ impl Offered<Buffer> {
 }
 
 impl Offered<Tensor> {
+    /// A row-major tensor that fills `buffer` from its first byte on.
+    ///
+    /// # Errors
+    ///
+    /// As [`Tensor::dense`]; memory and event are released then.
+    pub fn dense(dtype: Dtype, shape: &[u64], buffer: Offered<Buffer>) -> Result<Self> {
+        let (value, fences) = buffer.into_parts();
+        Ok(Self { value: Tensor::dense(dtype, shape, value)?, fences })
+    }
+
     /// A tensor of buffers that were offered one by one, in table order.
     ///
     /// # Errors
@@ -200,5 +221,27 @@ impl Offered<Tensor> {
     /// each is to be waited for says [`sync_mode`](Self::sync_mode).
     pub fn descriptor(&self) -> &Descriptor {
         self.value.descriptor()
+    }
+}
+
+impl Offered<Composite> {
+    /// A composite of its head and its members, offered one by one in the order of
+    /// [`Composite::new`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Composite::new`]; memory and events are released then.
+    pub fn bind(tensors: impl IntoIterator<Item = Offered<Tensor>>) -> Result<Self> {
+        let mut fences = Vec::new();
+        let mut values = Vec::new();
+        for offered in tensors {
+            let (value, own) = offered.into_parts();
+            let missing = value.buffers().len().saturating_sub(own.len());
+            fences.extend(own);
+            // What need not be waited for may have no fences.
+            fences.extend(std::iter::repeat_with(|| Fence::Synced).take(missing));
+            values.push(value);
+        }
+        Self::new(Composite::new(values)?, fences)
     }
 }

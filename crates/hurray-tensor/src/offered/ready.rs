@@ -56,6 +56,15 @@ impl<T: Held> Ready<T> {
         Ok(regions)
     }
 
+    /// Its buffers, in the order of [`Held::each_buffer`], each ready on the same streams.
+    pub fn buffers(&self) -> Vec<Ready<Buffer>> {
+        let mut buffers = Vec::new();
+        self.value.each_buffer(&mut |buffer| {
+            buffers.push(Ready { value: buffer.clone(), streams: self.streams.clone() });
+        });
+        buffers
+    }
+
     /// Offers it to others, who must wait for what is queued on that stream so far: by an
     /// event of that kind for each buffer.
     ///
@@ -125,13 +134,6 @@ impl Ready<Tensor> {
     /// What it is.
     pub fn descriptor(&self) -> &Descriptor {
         self.value.descriptor()
-    }
-
-    /// Its buffers in table order, each ready on the same streams.
-    pub fn buffers(&self) -> Vec<Ready<Buffer>> {
-        let ready =
-            |buffer: &Buffer| Ready { value: buffer.clone(), streams: self.streams.clone() };
-        self.value.buffers().iter().map(ready).collect()
     }
 }
 

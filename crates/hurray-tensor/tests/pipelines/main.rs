@@ -5,6 +5,8 @@
 #![allow(
     missing_docs,
     clippy::arithmetic_side_effects,
+    clippy::expect_used,
+    clippy::indexing_slicing,
     clippy::panic,
     clippy::unwrap_used,
     reason = "a test may fail loudly"

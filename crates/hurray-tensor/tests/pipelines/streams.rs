@@ -1,11 +1,12 @@
 //! Consumers that wait on streams.
 
-use hurray_tensor::Offered;
 use hurray_tensor::device::EventKind::{Binary, MultiWait, Timeline};
+use hurray_tensor::device::Stream;
 use hurray_tensor::device::simulated::{HOST_VISIBLE, PEER};
 use hurray_tensor::format::{
-    BufferHandle, Compressed, Descriptor, Dtype, Layout, MemoryClass, Rule, SyncMode,
+    CompositeHead, Composition, Compressed, Descriptor, Dtype, Layout, MemoryClass, Rule, SyncMode,
 };
+use hurray_tensor::{Offered, Tensor};
 
 use crate::scene::{LENGTH, Scene, each_wait_is_needed};
 
@@ -125,10 +126,8 @@ fn each_buffer_of_a_tensor_has_its_own_fence() {
         let event = scene.ready_by(&scene.other_producer, STANDARD);
         let event = event.offer_after(&scene.other_producer, MultiWait).unwrap();
         let whole = Offered::synced(scene.memory(0, STANDARD).freeze());
-        let handles = [&stream, &event, &whole].map(|offered| {
-            let (device, class) = (offered.device(), offered.class());
-            BufferHandle::new(LENGTH, 4096, device, SyncMode::PRODUCER_SYNCED, class).unwrap()
-        });
+        let handles = [&stream, &event, &whole].map(|offered| offered.handle().unwrap());
+        assert!(handles.iter().all(|handle| handle.alignment() == 4096));
         let descriptor = Descriptor::builder(Dtype::Float32, &[3, 5])
             .layout(Layout::Csr(Compressed { nnz: 4 }))
             .buffers(handles)
@@ -144,6 +143,31 @@ fn each_buffer_of_a_tensor_has_its_own_fence() {
         for buffer in &ready.buffers()[..2] {
             scene.see_on(&declared, buffer);
             scene.see_on(&other, buffer);
+        }
+    });
+}
+
+/// A composite is offered whole, with a fence for each buffer of each member.
+#[test]
+fn each_member_of_a_composite_has_its_own_fence() {
+    each_wait_is_needed(2, |scene| {
+        let consumer = scene.stream(0);
+        let member = |producer: &Stream| {
+            let offered = scene.ready_by(producer, STANDARD).offer_after(producer, MultiWait);
+            Offered::dense(Dtype::UInt8, &[LENGTH], offered.unwrap()).unwrap()
+        };
+        let members = [&scene.producer, &scene.other_producer].map(member);
+        let head = CompositeHead { composition: Composition::Group, member_count: 2 };
+        let layout = Layout::Composite(head);
+        let head = Descriptor::builder(Dtype::UInt8, &[LENGTH]).layout(layout).build().unwrap();
+        let head = Offered::synced(Tensor::new(head, []).unwrap());
+        let [first, second] = members;
+        let offered = Offered::bind([head, first, second]).unwrap();
+        let ready = offered.acquire_on(&[&consumer]).unwrap();
+        let regions = ready.regions_on(&consumer).unwrap();
+        assert_eq!(regions.len(), 2);
+        for buffer in ready.buffers() {
+            scene.see_on(&consumer, &buffer);
         }
     });
 }

@@ -43,7 +43,7 @@ pub const HOST_VISIBLE: MemoryClass = MemoryClass::from_tag(0xF0);
 pub const PEER: MemoryClass = MemoryClass::from_tag(0xF1);
 
 /// How many bytes a device has.
-pub const CAPACITY: u64 = 1 << 30;
+pub const CAPACITY: u64 = 1 << 28;
 
 /// What a panic of another thread left is as good as before: nothing is done under a lock
 /// that could be half done.
