@@ -453,6 +453,8 @@ rules! {
     SyncNotReady = "sync.not-ready", "01", Misuse, "the memory was made ready for other streams than this one";
     DeviceClass = "device.class", "01", Unsupported, "the device has no such memory class";
     DeviceExport = "device.export", "01", Unsupported, "the device cannot hand this to another process";
+    DeviceEventKind = "device.event-kind", "10", Unsupported, "the device has no such kind of event";
+    DeviceImport = "device.import", "01", Peer, "what another process handed over is no memory or event, or may be cut short";
     DeviceFailed = "device.failed", "01", Peer, "the device's driver reports a failure";
     // The exchange structs
     ExchangeNull = "exchange.null", "10", Peer, "a null pointer where a struct, an array or a callback must be";

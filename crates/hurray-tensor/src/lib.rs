@@ -10,6 +10,8 @@ mod exact;
 #[cfg(target_pointer_width = "64")]
 pub mod exchange;
 mod file;
+#[cfg(doctest)]
+mod forbidden;
 mod memory;
 mod offered;
 mod stream;
@@ -23,7 +25,7 @@ pub use file::{Access, AtomicFile, File, FileTensor, FileWriter, OpenOptions, Wr
 #[doc(hidden)]
 pub use memory::weaken;
 pub use memory::{Alignment, Region};
-pub use offered::{Fence, Held, Offered, Ready};
+pub use offered::{Crossing, DeclaredStream, ExportedBuffer, Exports, Fence, Held, Offered, Ready};
 pub use stream::{StreamReader, StreamTensor, StreamWriter};
 pub use tensor::{
     Bits, Composite, Cut, Elements, Entries, Pages, Tensor, TensorRef, TokenBits, Tokens,
@@ -36,4 +38,7 @@ mod examples {
     mod readme {}
     #[doc = include_str!("../../../docs/guide/files.md")]
     mod files {}
+    #[cfg(target_os = "linux")]
+    #[doc = include_str!("../../../docs/guide/devices.md")]
+    mod devices {}
 }

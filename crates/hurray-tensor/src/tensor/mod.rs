@@ -176,8 +176,8 @@ impl Tensor {
 impl Held for Tensor {
     type OnHost = Self;
 
-    fn buffers(&self) -> &[Buffer] {
-        &self.buffers
+    fn each_buffer(&self, see: &mut dyn FnMut(&Buffer)) {
+        self.buffers.iter().for_each(see);
     }
 
     fn on_host(self) -> Result<Self> {
