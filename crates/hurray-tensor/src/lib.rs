@@ -5,6 +5,7 @@ pub use hurray_format as format;
 mod buffer;
 mod bytes;
 pub mod device;
+pub mod dlpack;
 mod element;
 mod error;
 mod exact;

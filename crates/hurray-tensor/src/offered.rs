@@ -73,7 +73,7 @@ impl Fence {
         }
     }
 
-    fn wait(&mut self) -> Result<()> {
+    pub(crate) fn wait(&mut self) -> Result<()> {
         match self {
             Self::Synced => Ok(()),
             Self::Event(event) => event.wait(),
@@ -81,7 +81,7 @@ impl Fence {
         }
     }
 
-    fn order(&mut self, streams: &[&Stream]) -> Result<()> {
+    pub(crate) fn order(&mut self, streams: &[&Stream]) -> Result<()> {
         let Some((first, others)) = streams.split_first() else {
             return Ok(());
         };
