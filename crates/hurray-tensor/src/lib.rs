@@ -30,6 +30,8 @@ pub use tensor::{Composite, Tensor};
 mod examples {
     #[doc = include_str!("../../../README.md")]
     mod readme {}
+    #[doc = include_str!("../../../docs/guide/dlpack.md")]
+    mod dlpack {}
     #[doc = include_str!("../../../docs/guide/files.md")]
     mod files {}
 }

@@ -77,7 +77,7 @@ impl Buffer {
     ///
     /// Until `release` is called: the region must be what it says, its addresses must not
     /// move, and where `host` is not null the bytes there must be initialised and readable
-    /// from any thread. Unless `may_change` is set nobody else may write to them. Where
+    /// from any thread. Unless `may_change` is set nobody else may write to them, and where
     /// `writable` is set nobody else may read them either.
     ///
     /// # Errors

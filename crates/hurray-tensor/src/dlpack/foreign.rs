@@ -52,8 +52,9 @@ impl<M: Managed> Foreign<M> {
     /// `managed` must be null, or lead to a struct that is the caller's to take over and follows
     /// DLPack: what it points to is there and is not written to, elements lie where its shape,
     /// strides and `byte_offset` say, and those that the CPU may look at are initialised, until
-    /// the deleter is called. `terms` must be true for as long. Everything, the deleter too, may
-    /// be used from any thread. Nobody writes to the memory during [`import`](Self::import).
+    /// the deleter is called. `terms` must be true for as long, and a stream that they name be
+    /// open until it was waited for. Everything, the deleter too, may be used from any thread.
+    /// Nobody writes to the memory during [`import`](Self::import).
     ///
     /// # Errors
     ///

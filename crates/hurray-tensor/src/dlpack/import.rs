@@ -123,11 +123,6 @@ impl Reading {
 
     /// Finds the memory that the elements are in.
     fn place(&mut self, tensor: &DLTensor) -> Result<()> {
-        self.needs_copy = match self.stored.dtype {
-            _ if self.stored.is_ours() => None,
-            Dtype::Bool => Some(Reason::BoolWidth),
-            _ => Some(Reason::Padded),
-        };
         let steps = match &self.steps {
             Some(steps) => steps.clone(),
             // More elements than 63 bits count are in no memory.
@@ -142,6 +137,11 @@ impl Reading {
             let expected = Expected::OneOf("an address: there are elements");
             return Err(refuse(Rule::DlpackDataNull, "data", Value::None, expected));
         }
+        self.needs_copy = match self.stored.dtype {
+            _ if self.stored.is_ours() => None,
+            Dtype::Bool => Some(Reason::BoolWidth),
+            _ => Some(Reason::Padded),
+        };
         let bytes = |elements: u128| {
             let bits = elements.checked_mul(u128::from(self.stored.bits))?;
             u64::try_from(bits.div_ceil(8)).ok()

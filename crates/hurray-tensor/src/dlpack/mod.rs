@@ -34,6 +34,7 @@ mod handoff;
 mod import;
 mod managed;
 mod parcel;
+mod plan;
 pub mod raw;
 mod stream;
 mod strides;

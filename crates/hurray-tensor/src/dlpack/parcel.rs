@@ -49,7 +49,7 @@ unsafe impl<M: Managed> Sync for Exported<M> {}
 
 impl<M: Managed> Exported<M> {
     pub(super) fn new(contents: Contents, memory: Buffer, report: Report) -> Self {
-        let Contents { data, byte_offset, device, dtype, mut numbers, flags } = contents;
+        let Contents { data, byte_offset, device, dtype, numbers, flags } = contents;
         let rank = numbers.len() >> 1;
         let nowhere = ptr::null_mut();
         let mut dl_tensor = DLTensor {
@@ -61,7 +61,6 @@ impl<M: Managed> Exported<M> {
             strides: nowhere,
             byte_offset,
         };
-        numbers.shrink_to_fit();
         let managed = M::new(dl_tensor, flags, nowhere.cast(), delete::<M>);
         let parcel = Box::into_raw(Box::new(Parcel { managed, memory, numbers }));
         // SAFETY: the parcel was just made, and nobody else knows it.

@@ -43,6 +43,18 @@ fn d02_no_elements_need_no_address() {
 }
 
 #[test]
+fn d02_without_elements_nothing_is_to_be_copied() {
+    for (dtype, flags) in [(BOOL, 0), (DLDataType { code: 17, bits: 4, lanes: 1 }, 4)] {
+        let empty = Producer::new(dtype, &[3, 0], &[]).set(|p| p.flags = flags);
+        let tensor = empty.tensor_here().unwrap();
+        let out: Exported = (&tensor).try_into().unwrap();
+        assert_eq!((out.tensor().dtype, out.report().copied), (dtype, None));
+        // There is nothing to write to either.
+        assert!(Exported::<DLManagedTensor>::try_from(&tensor).is_ok());
+    }
+}
+
+#[test]
 fn d03_strides_may_be_left_out_before_1_2_only() {
     let values = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
     let without = Producer::f32(&[2, 3], &values).set(|p| p.strides = None);
