@@ -4,6 +4,7 @@ pub use hurray_format as format;
 
 mod buffer;
 pub mod device;
+pub mod dlpack;
 mod element;
 mod error;
 mod exact;
@@ -36,6 +37,8 @@ pub use tensor::{
 mod examples {
     #[doc = include_str!("../../../README.md")]
     mod readme {}
+    #[doc = include_str!("../../../docs/guide/dlpack.md")]
+    mod dlpack {}
     #[doc = include_str!("../../../docs/guide/files.md")]
     mod files {}
     #[cfg(target_os = "linux")]

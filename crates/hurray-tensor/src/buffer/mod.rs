@@ -62,6 +62,13 @@ pub struct Returned<T> {
     pub error: Error,
 }
 
+/// Only why; what was given is dropped.
+impl<T> From<Box<Returned<T>>> for Error {
+    fn from(returned: Box<Returned<T>>) -> Self {
+        returned.error
+    }
+}
+
 impl Buffer {
     /// A buffer of no bytes.
     pub fn empty() -> Self {

@@ -77,7 +77,7 @@ impl Fence {
     }
 
     /// Waits on the host.
-    pub(super) fn wait(&mut self) -> Result<()> {
+    pub(crate) fn wait(&mut self) -> Result<()> {
         match self {
             Self::Synced => Ok(()),
             Self::Event(event) => event.wait(),
@@ -107,7 +107,7 @@ impl Fence {
     }
 
     /// Makes each of `streams` wait.
-    pub(super) fn order(&mut self, streams: &[&Stream]) -> Result<()> {
+    pub(crate) fn order(&mut self, streams: &[&Stream]) -> Result<()> {
         let Some((first, others)) = streams.split_first() else {
             return Ok(());
         };

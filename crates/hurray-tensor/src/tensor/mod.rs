@@ -156,6 +156,11 @@ impl Tensor {
         &self.buffers
     }
 
+    /// Its memory, to see who holds it.
+    pub(crate) fn buffers_mut(&mut self) -> &mut [Buffer] {
+        &mut self.buffers
+    }
+
     /// The two apart.
     pub fn into_parts(self) -> (Descriptor, impl ExactSizeIterator<Item = Buffer>) {
         (self.descriptor, self.buffers.into_iter())
