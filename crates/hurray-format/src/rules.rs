@@ -476,7 +476,6 @@ rules! {
     ExchangeStreamMissing = "exchange.stream-missing", "10", Peer, "no stream where the sync mode is CONSUMER_STREAM";
     ExchangeStreamUnexpected = "exchange.stream-unexpected", "10", Peer, "a stream where the sync mode is not CONSUMER_STREAM";
     ExchangeHost = "exchange.host", "10", Peer, "a host pointer to memory that its class keeps the CPU out of";
-    ExchangeHostDiffers = "exchange.host-differs", "10", Peer, "CPU memory whose host pointer is not its address";
     ExchangeQueueFamily = "exchange.queue-family", "10", Unsupported, "a Vulkan buffer that one queue family owns";
     ExchangeComposite = "exchange.composite", "10", Misuse, "a composite where a tensor without members was asked for";
     ExchangeUndescribed = "exchange.undescribed", "10", Unsupported, "the producer does not know the descriptor before";
