@@ -308,6 +308,15 @@ impl BufferHandle {
         let [.., class, _] = self.raw;
         MemoryClass(class)
     }
+
+    /// The same handle with another sync mode.
+    ///
+    /// # Errors
+    ///
+    /// `buffer.sync-*`, `buffer.cpu-sync`.
+    pub fn with_sync(self, sync: SyncMode) -> Result<Self> {
+        Self::new(self.byte_size(), self.alignment(), self.device(), sync, self.class())
+    }
 }
 
 impl fmt::Debug for BufferHandle {

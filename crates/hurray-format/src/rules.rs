@@ -434,7 +434,6 @@ rules! {
     SyncDeviceUnknown = "sync.device-unknown", "01", Unsupported, "no device at hand can wait for this event or stream";
     SyncDeviceMismatch = "sync.device-mismatch", "01", Misuse, "a stream, an event or memory of another device";
     SyncNoStream = "sync.no-stream", "01", Misuse, "no stream was named to use the memory on";
-    SyncStreamUndeclared = "sync.stream-undeclared", "01", Misuse, "the stream that was ordered is not among those named";
     SyncEventSpent = "sync.event-spent", "10", Misuse, "an event that allows one wait was waited for already";
     SyncNotReady = "sync.not-ready", "01", Misuse, "the memory was made ready for other streams than this one";
     DeviceClass = "device.class", "01", Unsupported, "the device has no such memory class";
@@ -444,6 +443,35 @@ rules! {
     ExchangeNull = "exchange.null", "10", Peer, "a null pointer where a struct, an array or a callback must be";
     ExchangeReleased = "exchange.released", "10", Peer, "the struct was released or consumed before";
     ExchangeVersion = "exchange.version", "10", Unsupported, "abi_version is not 1";
+    ExchangeMisaligned = "exchange.misaligned", "10", Peer, "a struct or an array that is not at a multiple of 8";
+    ExchangeStructSize = "exchange.struct-size", "10", Peer, "struct_size is below the size of version 1";
+    ExchangeFlags = "exchange.flags", "10", Unsupported, "a flag that is not known here";
+    ExchangeReserved = "exchange.reserved", "10", Peer, "reserved bytes not zero";
+    ExchangeBufferCount = "exchange.buffer-count", "10", Peer, "another number of buffers than the descriptor has";
+    ExchangeMemberCount = "exchange.member-count", "10", Peer, "another number of members than the head announces";
+    ExchangeHandle = "exchange.handle", "10", Peer, "a buffer's handle differs from the descriptor's";
+    ExchangeSyncDevice = "exchange.sync-device", "10", Peer, "the event or stream is of another device than the buffer";
+    ExchangeEventMissing = "exchange.event-missing", "10", Peer, "no event where the sync mode is EVENT";
+    ExchangeEventUnexpected = "exchange.event-unexpected", "10", Peer, "an event where the sync mode is not EVENT";
+    ExchangeEventKind = "exchange.event-kind", "10", Unsupported, "event_kind above 3";
+    ExchangeEventShared = "exchange.event-shared", "10", Peer, "two buffers name one event that allows one wait";
+    ExchangeEventRelease = "exchange.event-release", "10", Peer, "an event without release_event";
+    ExchangeStreamMissing = "exchange.stream-missing", "10", Peer, "no stream where the sync mode is CONSUMER_STREAM";
+    ExchangeStreamUnexpected = "exchange.stream-unexpected", "10", Peer, "a stream where the sync mode is not CONSUMER_STREAM";
+    ExchangeHost = "exchange.host", "10", Peer, "a host pointer to memory that its class keeps the CPU out of";
+    ExchangeHostDiffers = "exchange.host-differs", "10", Peer, "CPU memory whose host pointer is not its address";
+    ExchangeQueueFamily = "exchange.queue-family", "10", Unsupported, "a Vulkan buffer that one queue family owns";
+    ExchangeComposite = "exchange.composite", "10", Misuse, "a composite where a tensor without members was asked for";
+    ExchangeUndescribed = "exchange.undescribed", "10", Unsupported, "the producer does not know the descriptor before";
+    ExchangeProduceRefused = "exchange.produce-refused", "10", Refused, "the producer refuses, with this status";
+    ExchangeProduceFailed = "exchange.produce-failed", "10", Peer, "the producer failed, with this status";
+    ExchangeUnrequested = "exchange.unrequested", "10", Peer, "the producer handed out what the request did not accept";
+    ExchangeRequestSync = "exchange.request-sync", "10", Refused, "the consumer accepts no sync mode or event kind that can be had";
+    ExchangeRequestDevice = "exchange.request-device", "10", Refused, "the data is on another device than the one asked for";
+    ExchangeRequestClass = "exchange.request-class", "10", Refused, "the data is in a memory class that was not asked for";
+    ExchangeRequestAlignment = "exchange.request-alignment", "10", Refused, "the data is aligned to less than was asked for";
+    ExchangeRequestWritable = "exchange.request-writable", "10", Refused, "the data cannot be given away to be written";
+    ExchangeRequestCopy = "exchange.request-copy", "10", Refused, "a copy was asked for and is not made here";
     // DLPack
     // The C library
 }

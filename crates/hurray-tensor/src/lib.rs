@@ -2,16 +2,29 @@
 
 pub use hurray_format as format;
 
+mod buffer;
 mod bytes;
+pub mod device;
+mod element;
 mod error;
 mod exact;
+#[cfg(target_pointer_width = "64")]
+pub mod exchange;
 mod file;
+mod memory;
+mod offered;
 mod stream;
+mod tensor;
 
+pub use buffer::{Buffer, BufferMut, DeviceMemory, HostBuffer, Returned};
 pub use bytes::AlignedBytes;
+pub use element::Element;
 pub use error::{Error, Place, Result};
 pub use file::{Access, AtomicFile, File, FileTensor, FileWriter, OpenOptions, WriteOptions, save};
+pub use memory::{Alignment, Region};
+pub use offered::{Fence, Held, Offered, Ready};
 pub use stream::{StreamReader, StreamTensor, StreamWriter};
+pub use tensor::{Composite, Tensor};
 
 /// The examples of the README and the guides are compiled and run with the others.
 #[cfg(doctest)]

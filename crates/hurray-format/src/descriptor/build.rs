@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use super::head::Head;
 use super::{Descriptor, DescriptorRef, MemberRole, Shard, Statistics};
 use crate::accept::Accept;
-use crate::buffer::BufferHandle;
+use crate::buffer::{BufferHandle, SyncMode};
 use crate::dtype::Dtype;
 use crate::error::{Error, Expected, Result, Value};
 use crate::layout::Layout;
@@ -111,6 +111,21 @@ impl Descriptor {
             .map(|size| if *size == DYNAMIC { sizes.next().unwrap_or(DYNAMIC) } else { *size })
             .collect();
         resolved.checked(self.head.version_minor())
+    }
+
+    /// The same tensor, ready to be handed over in another way: a sync mode for each buffer,
+    /// in table order. What is not given stays.
+    ///
+    /// # Errors
+    ///
+    /// `buffer.sync-*`, `buffer.cpu-sync`.
+    pub fn with_sync(mut self, modes: impl IntoIterator<Item = SyncMode>) -> Result<Self> {
+        for (handle, mode) in self.buffers.iter_mut().zip(modes) {
+            if handle.sync() != mode {
+                *handle = handle.with_sync(mode)?;
+            }
+        }
+        Ok(self)
     }
 
     /// Whether the format allows it: one validator, for what is read and what is built.

@@ -1,5 +1,7 @@
 //! Where one element lies, and whether index arrays and scales keep their rules.
 
+use core::ops::Range;
+
 use smallvec::SmallVec;
 
 use super::Descriptor;
@@ -8,7 +10,7 @@ use crate::dtype::Location;
 use crate::error::{Error, Expected, Result, Value};
 use crate::layout::{BlockPaged, Layout, LayoutKind};
 use crate::rules::Rule;
-use crate::shape::DYNAMIC;
+use crate::shape::{Count, DYNAMIC};
 use crate::wire::{Array, Storage, as_index, as_offset};
 
 impl<S: Storage> Descriptor<S> {
@@ -98,6 +100,32 @@ impl<S: Storage> Descriptor<S> {
     /// rules of `sparse.*` where `buffers` are too small.
     pub fn check_token_counts(&self, counts: &[u64], buffers: &[&[u8]]) -> Result<()> {
         self.paged()?.check_token_counts(counts, &alone(buffers))
+    }
+
+    /// The bytes of buffer 0 from the lowest to the highest that an element of a dense tensor
+    /// touches; empty where there is no element. `None` for other layouts, and for shapes
+    /// that are not known.
+    ///
+    /// ```
+    /// use hurray_format::{Descriptor, Dtype, Layout};
+    /// let upside_down = Descriptor::builder(Dtype::Float32, &[2, 4])
+    ///     .layout(Layout::strided([-4, 1]))
+    ///     .byte_offset(32)
+    ///     .build()?;
+    /// assert_eq!(upside_down.extent(), Some(16..48));
+    /// # Ok::<(), hurray_format::Error>(())
+    /// ```
+    pub fn extent(&self) -> Option<Range<u64>> {
+        let elements = match crate::shape::count(&self.shape) {
+            Count::Elements(0) => return Some(self.byte_offset..self.byte_offset),
+            Count::Elements(elements) => u128::from(elements),
+            Count::Beyond => crate::shape::product_of(self.shape.iter()),
+            Count::Dynamic => return None,
+        };
+        let reach = self.layout.reach(&self.shape, elements)?;
+        let down = u64::try_from(self.dtype.bytes_for(reach.down)?).ok()?;
+        let up = u64::try_from(self.dtype.bytes_for(reach.up.checked_add(1)?)?).ok()?;
+        Some(self.byte_offset.checked_sub(down)?..self.byte_offset.checked_add(up)?)
     }
 
     fn paged(&self) -> Result<&BlockPaged> {

@@ -1,0 +1,95 @@
+//! Buffers whose bytes the CPU may look at.
+
+#![allow(unsafe_code, reason = "the one place where held memory becomes a slice")]
+
+use std::fmt;
+use std::ops::Deref;
+use std::slice;
+
+use super::{Buffer, Returned};
+use crate::bytes::AlignedBytes;
+
+/// A [`Buffer`] that was checked to be host memory nobody can change: it derefs to its bytes.
+#[derive(Clone)]
+pub struct HostBuffer(Buffer);
+
+impl HostBuffer {
+    pub(super) fn new(buffer: Buffer) -> Result<Self, Returned<Buffer>> {
+        match buffer.check_host() {
+            Ok(()) => Ok(Self(buffer)),
+            Err(error) => Err(Returned { value: buffer, error }),
+        }
+    }
+
+    /// The buffer it is.
+    pub fn as_buffer(&self) -> &Buffer {
+        &self.0
+    }
+
+    /// The buffer it was.
+    pub fn into_buffer(self) -> Buffer {
+        self.0
+    }
+}
+
+impl Buffer {
+    /// The bytes, which [`check_host`](Self::check_host) said may be looked at.
+    pub(super) fn bytes_unchecked(&self) -> &[u8] {
+        let lead = self.lead();
+        let length = usize::try_from(self.length.saturating_sub(lead)).unwrap_or(0);
+        let region = &self.memory.region;
+        if length == 0 || region.host.is_null() {
+            return &[];
+        }
+        let first = usize::try_from(self.start.saturating_add(lead)).unwrap_or(0);
+        let first = region.host.wrapping_add(first);
+        // SAFETY: whoever made the memory promised that its region is host memory for as long
+        // as it is held, initialised, and not written to by others while it is not marked as
+        // changing, which was checked. `start` and `length` lie inside the region. Writing is
+        // only possible through a `BufferMut`, which is made from the only share there is; so
+        // none exists while this shared borrow does.
+        unsafe { slice::from_raw_parts(first, length) }
+    }
+}
+
+impl Deref for HostBuffer {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        self.0.bytes_unchecked()
+    }
+}
+
+impl AsRef<[u8]> for HostBuffer {
+    fn as_ref(&self) -> &[u8] {
+        self
+    }
+}
+
+impl PartialEq for HostBuffer {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl Eq for HostBuffer {}
+
+impl fmt::Debug for HostBuffer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "HostBuffer({} bytes)", self.len())
+    }
+}
+
+impl From<HostBuffer> for Buffer {
+    fn from(host: HostBuffer) -> Self {
+        host.0
+    }
+}
+
+/// Memory that was read into stays where it is.
+impl From<AlignedBytes> for Buffer {
+    fn from(bytes: AlignedBytes) -> Self {
+        // It starts at a multiple of 64, and no slice is longer than memory has room.
+        Self::from_owner(bytes).unwrap_or_else(|_| Self::empty())
+    }
+}

@@ -1,0 +1,242 @@
+//! Buffers: memory that is held, and where each of its kinds may be touched.
+//!
+//! ```text
+//! BufferMut --freeze--> Buffer --into_host--> HostBuffer (derefs to bytes)
+//! DeviceMemory --freeze--^        Offered --acquire_host--^
+//! ```
+
+mod adopt;
+mod host;
+mod mutable;
+
+pub use host::HostBuffer;
+pub use mutable::{BufferMut, DeviceMemory};
+
+use std::fmt;
+use std::sync::Arc;
+
+use hurray_format::{BufferHandle, DeviceTag, Expected, MIN_ALIGNMENT, MemoryClass, Rule, Value};
+
+use crate::error::{Error, Result};
+use crate::memory::{READY, Region, Shared, refuse};
+
+/// A share in memory that does not change any more, on the host or on a device.
+///
+/// Cloning it is one atomic count; dropping the last share releases the memory, once, on
+/// whatever thread that is. The address never moves. Whatever was to be waited for before the
+/// memory may be used has been waited for.
+///
+/// ```
+/// use hurray_tensor::{Buffer, BufferMut};
+///
+/// let mut memory = BufferMut::zeroed(256)?;
+/// memory[64..68].copy_from_slice(&[1, 2, 3, 4]);
+/// let whole: Buffer = memory.freeze();
+/// let part = whole.slice(64..128)?;
+/// assert_eq!(part.host_bytes()?[..4], [1, 2, 3, 4]);
+/// assert_eq!(part.host_bytes()?.as_ptr(), whole.host_bytes()?[64..].as_ptr());
+/// # Ok::<(), hurray_tensor::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Buffer {
+    memory: Shared,
+    /// From the memory's first byte, a multiple of 64, to the buffer's.
+    start: u64,
+    /// The memory that the buffer holds from there, what is in front of adopted memory
+    /// included.
+    length: u64,
+}
+
+/// What was not taken, and why.
+#[derive(Debug)]
+pub struct Returned<T> {
+    /// What was given, as it was.
+    pub value: T,
+    /// Why it was not taken.
+    pub error: Error,
+}
+
+impl Buffer {
+    /// A buffer of no bytes.
+    pub fn empty() -> Self {
+        let nowhere = Region::host(std::ptr::null_mut(), 0);
+        Self::whole(Arc::new(crate::memory::Memory { region: nowhere, lead: 0, keep: () }))
+    }
+
+    pub(crate) fn whole(memory: Shared) -> Self {
+        let length = memory.region.length;
+        Self { memory, start: 0, length }
+    }
+
+    /// A stretch of memory that several buffers share. It lies inside, and starts at a
+    /// multiple of 64.
+    pub(crate) fn part_of(memory: Shared, start: u64, length: u64) -> Self {
+        Self { memory, start, length }
+    }
+
+    /// Its length in bytes as a tensor's handle counts it: from the multiple of 64 at or
+    /// below its first byte.
+    #[inline]
+    pub fn byte_size(&self) -> u64 {
+        self.length
+    }
+
+    /// Whether there are no bytes. An empty buffer has no address and is never looked at.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    /// How many bytes at the start are not part of the buffer: what lies between a multiple
+    /// of 64 and memory that was adopted behind it (0 to 63). A tensor's `byte_offset` steps
+    /// over them; they are never read, and written to files as zeros.
+    #[inline]
+    pub fn lead(&self) -> u64 {
+        if self.start == 0 { u64::from(self.memory.lead) } else { 0 }
+    }
+
+    /// Where it is. The region's bytes are those of [`byte_size`](Self::byte_size).
+    pub fn region(&self) -> Region {
+        self.memory.region.part(self.start, self.length)
+    }
+
+    /// The memory space it is in.
+    #[inline]
+    pub fn device(&self) -> DeviceTag {
+        self.memory.region.device
+    }
+
+    /// Who can touch it without a copy.
+    #[inline]
+    pub fn class(&self) -> MemoryClass {
+        self.memory.region.class
+    }
+
+    /// Whether its sole holder may write to it.
+    pub fn is_writable(&self) -> bool {
+        self.memory.region.writable
+    }
+
+    /// What its first byte's address is a multiple of: at most 2 MiB, 64 or more; 1 where it
+    /// is empty.
+    pub fn alignment(&self) -> u32 {
+        const MOST: u32 = 2 << 20;
+        if self.is_empty() {
+            return 1;
+        }
+        let position = self.memory.region.position().wrapping_add(self.start);
+        1_u32.checked_shl(position.trailing_zeros()).map_or(MOST, |found| found.min(MOST))
+    }
+
+    /// The handle that describes it in a descriptor, at an alignment of 64.
+    ///
+    /// # Errors
+    ///
+    /// The rules of `buffer.*`, for a device and class that the format does not pair.
+    pub fn handle(&self) -> Result<BufferHandle> {
+        let handle =
+            BufferHandle::new(self.length, MIN_ALIGNMENT, self.device(), READY, self.class());
+        Ok(handle?)
+    }
+
+    /// A part of it, without a copy. Parts start at multiples of 64; a tensor that starts
+    /// elsewhere moves its `byte_offset`.
+    ///
+    /// # Errors
+    ///
+    /// `memory.range`, `memory.slice-unaligned`.
+    pub fn slice(&self, range: std::ops::Range<u64>) -> Result<Self> {
+        if range.start > range.end || range.end > self.length {
+            let found = Value::Unsigned(range.end.max(range.start));
+            let expected = Expected::AtMost(self.length);
+            return Err(refuse(Rule::MemoryRange, "range", found, expected));
+        }
+        let length = range.end.saturating_sub(range.start);
+        if length > 0 && range.start & u64::from(MIN_ALIGNMENT).wrapping_sub(1) != 0 {
+            let found = Value::Unsigned(range.start);
+            let expected = Expected::OneOf("a multiple of 64");
+            return Err(refuse(Rule::MemorySliceUnaligned, "range", found, expected));
+        }
+        // What is in front of adopted memory alone is no memory.
+        if length > 0 && range.end <= self.lead() {
+            let (found, expected) =
+                (Value::Unsigned(range.end), Expected::AtLeast(self.lead().saturating_add(1)));
+            return Err(refuse(Rule::MemoryRange, "range", found, expected));
+        }
+        let start = self.start.saturating_add(range.start);
+        Ok(Self { memory: Arc::clone(&self.memory), start, length })
+    }
+
+    /// Its bytes, where the CPU may look at them and nobody can change them. The bytes of
+    /// [`lead`](Self::lead) are not among them.
+    ///
+    /// # Errors
+    ///
+    /// `memory.not-host`, `memory.may-change`.
+    pub fn host_bytes(&self) -> Result<&[u8]> {
+        self.check_host()?;
+        // What it may read was checked just now.
+        Ok(self.bytes_unchecked())
+    }
+
+    /// The same buffer as one that derefs to its bytes.
+    ///
+    /// # Errors
+    ///
+    /// As [`host_bytes`](Self::host_bytes).
+    pub fn into_host(self) -> Result<HostBuffer, Returned<Self>> {
+        HostBuffer::new(self)
+    }
+
+    /// The memory to write to, where nobody else holds it and it may be written to.
+    ///
+    /// ```
+    /// use hurray_tensor::BufferMut;
+    /// let buffer = BufferMut::zeroed(64)?.freeze();
+    /// let other = buffer.clone();
+    /// let buffer = buffer.try_into_mut().unwrap_err().value;
+    /// drop(other);
+    /// buffer.try_into_mut().unwrap()[0] = 1;
+    /// # Ok::<(), hurray_tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The buffer, with `memory.shared`, `memory.read-only`, or as
+    /// [`host_bytes`](Self::host_bytes).
+    pub fn try_into_mut(self) -> Result<BufferMut, Returned<Self>> {
+        BufferMut::new(self)
+    }
+
+    /// Whether both are in the same memory, which is released as one.
+    pub fn shares_memory_with(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.memory, &other.memory)
+    }
+
+    pub(crate) fn check_host(&self) -> Result<()> {
+        let region = &self.memory.region;
+        if self.length == 0 {
+            return Ok(());
+        }
+        if region.may_change {
+            return Err(refuse(Rule::MemoryMayChange, "memory", Value::None, Expected::Unsaid));
+        }
+        if region.host.is_null() {
+            let found = Value::Tag(u64::from(region.device.tag()));
+            return Err(refuse(Rule::MemoryNotHost, "device_tag", found, Expected::Unsaid));
+        }
+        Ok(())
+    }
+
+    /// Whether no other buffer is in the memory.
+    pub(crate) fn is_sole(&mut self) -> bool {
+        Arc::get_mut(&mut self.memory).is_some()
+    }
+}
+
+impl fmt::Debug for Buffer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (device, class) = (self.device(), self.class());
+        write!(f, "Buffer({} bytes, {device} {class})", self.length)
+    }
+}

@@ -1,0 +1,105 @@
+//! The CPU as a device: work is done when it is queued, and waiting is over at once.
+
+#![allow(unsafe_code, reason = "copies between regions that are held")]
+
+use std::ptr;
+
+use hurray_format::{DeviceTag, Expected, MemoryClass, Rule, Value};
+
+use super::{Device, EventKind, Identity, RawEvent};
+use crate::buffer::{BufferMut, DeviceMemory};
+use crate::error::Result;
+use crate::memory::{Alignment, Region, refuse};
+
+/// The CPU. It has streams so that code for devices runs on it too; they are all empty.
+#[derive(Debug)]
+pub struct Cpu {
+    identity: Identity,
+}
+
+impl Cpu {
+    /// The CPU.
+    pub fn new() -> Self {
+        let (tag, name) = (DeviceTag::CPU, "host".to_owned());
+        Self { identity: Identity { tag, ordinal: 0, uuid: [0; 16], name } }
+    }
+}
+
+impl Default for Cpu {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+const CLASSES: &[MemoryClass] = &[MemoryClass::STANDARD];
+
+// SAFETY: memory is `BufferMut`'s; every copy and every call is over when its method returns,
+// so that each event is complete when it is made and no wait has anything to wait for.
+unsafe impl Device for Cpu {
+    fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    fn classes(&self) -> &[MemoryClass] {
+        CLASSES
+    }
+
+    fn host_can_read(&self, _class: MemoryClass) -> bool {
+        true
+    }
+
+    fn allocate(
+        &self,
+        length: u64,
+        alignment: Alignment,
+        class: MemoryClass,
+    ) -> Result<DeviceMemory> {
+        if !CLASSES.contains(&class) {
+            let found = Value::Tag(u64::from(class.tag()));
+            return Err(refuse(Rule::DeviceClass, "memory_class", found, Expected::Unsaid));
+        }
+        let Ok(length) = usize::try_from(length) else {
+            let found = Value::Unsigned(length);
+            return Err(refuse(Rule::MemoryTooLarge, "length", found, Expected::Unsaid));
+        };
+        BufferMut::zeroed_at(alignment, length).map(DeviceMemory::from)
+    }
+
+    fn open_stream(&self) -> Result<u64> {
+        Ok(1)
+    }
+
+    fn close_stream(&self, _stream: u64) {}
+
+    unsafe fn copy(&self, _stream: u64, from: &Region, to: &Region) -> Result<()> {
+        if from.host.is_null() || to.host.is_null() {
+            let found = Value::Tag(u64::from(from.device.tag()));
+            let rule = Rule::SyncDeviceMismatch;
+            return Err(refuse(rule, "memory", found, Expected::OneOf("host memory")));
+        }
+        let length = usize::try_from(from.length).unwrap_or(0);
+        // SAFETY: the caller promises that both regions are true and held, and that the
+        // target is as long. Regions of one process may still be the same memory.
+        unsafe { ptr::copy(from.host, to.host, length) }
+        Ok(())
+    }
+
+    unsafe fn record(&self, _stream: u64, kind: EventKind) -> Result<RawEvent> {
+        Ok(RawEvent { kind, handle: 1, value: 0 })
+    }
+
+    unsafe fn wait(&self, _stream: u64, _event: RawEvent) -> Result<()> {
+        Ok(())
+    }
+
+    unsafe fn wait_on_host(&self, _event: RawEvent) -> Result<()> {
+        Ok(())
+    }
+
+    unsafe fn release_event(&self, _event: RawEvent) {}
+
+    unsafe fn call(&self, _stream: u64, work: Box<dyn FnOnce() + Send>) -> Result<()> {
+        work();
+        Ok(())
+    }
+}

@@ -1,0 +1,191 @@
+//! Structs of others: taken over, and trusted with nothing but their release.
+
+#![allow(unsafe_code, reason = "structs of others are read here, and released")]
+
+use std::fmt;
+use std::mem::offset_of;
+
+use hurray_format::{Expected, Rule, Value};
+
+use super::parcel::struct_size;
+use super::raw::{ABI_VERSION, Head, HurrayBuffer, HurrayProducer, HurrayTensor};
+use super::refuse;
+use crate::error::Result;
+
+/// A tensor of another library, moved out of its struct. Dropping it releases it.
+///
+/// Nothing of it has been looked at, but that it has a version that is known here. What checks it
+/// and makes it usable is [`into_offered`](Self::into_offered), or for composites
+/// [`into_composite`](Self::into_composite).
+pub struct Foreign {
+    pub(super) owner: Theirs<HurrayTensor>,
+    /// Everything but the owner is read from here; its `release` is not used.
+    pub(super) raw: HurrayTensor,
+}
+
+// SAFETY: what others hand over may be used and released from any thread; the header says so, and
+// whoever took it promised that its rules were kept.
+unsafe impl Send for Foreign {}
+// SAFETY: a shared reference reaches nothing.
+unsafe impl Sync for Foreign {}
+
+impl Foreign {
+    /// Moves a tensor out of `from`, whose `release` is NULL afterwards: also where it is refused,
+    /// and released by that.
+    ///
+    /// # Safety
+    ///
+    /// `from` must be null, or point to memory of the first four fields at least and of as much
+    /// of the struct as its `struct_size` says. Unless its `release` is NULL, the struct must be
+    /// what `hurray_abi.h` says, as far as that cannot be checked: its pointers must point to
+    /// what they say, its callbacks must keep the header's rules, and its memory must be there,
+    /// readable from any thread and unchanging, until it is released. What can be checked is:
+    /// null pointers, versions, sizes, counts, tags, flags, alignment, and what goes with what.
+    ///
+    /// # Errors
+    ///
+    /// `exchange.null`, `exchange.misaligned`, `exchange.released`, `exchange.version`,
+    /// `exchange.struct-size`, `exchange.flags`.
+    pub unsafe fn take(from: *mut HurrayTensor) -> Result<Self> {
+        // SAFETY: passed on to the caller.
+        let (owner, raw) = unsafe { take(from) }?;
+        if raw.flags != 0 {
+            let at = offset_of!(HurrayTensor, flags);
+            let found = Value::Tag(raw.flags);
+            return Err(refuse(Rule::ExchangeFlags, "flags", at, found, Expected::Exactly(0)));
+        }
+        Ok(Self { owner, raw })
+    }
+}
+
+impl fmt::Debug for Foreign {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let HurrayTensor { buffer_count, member_count, .. } = self.raw;
+        write!(f, "Foreign({buffer_count} buffers, {member_count} members)")
+    }
+}
+
+/// A struct that begins with the four fields.
+pub(super) trait Struct: Copy {
+    /// The struct with these fields, and zeros.
+    fn with_head(head: Head<Self>) -> Self;
+}
+
+macro_rules! structs {
+    ($($type:ty),*) => {$(
+        impl Struct for $type {
+            #[inline(always)]
+            fn with_head(head: Head<Self>) -> Self {
+                // SAFETY: numbers, pointers and optional functions, for each of which zero is a
+                // value.
+                let mut all: Self = unsafe { std::mem::zeroed() };
+                all.abi_version = head.abi_version;
+                all.struct_size = head.struct_size;
+                all.release = head.release;
+                all.private_data = head.private_data;
+                all
+            }
+        }
+    )*};
+}
+
+structs!(HurrayTensor, HurrayBuffer, HurrayProducer);
+
+/// What releasing a struct of others takes. Dropping it releases, once.
+pub(super) struct Theirs<T: Struct>(Head<T>);
+
+// SAFETY: any thread may release; see `Foreign`.
+unsafe impl<T: Struct> Send for Theirs<T> {}
+// SAFETY: a shared reference reaches nothing.
+unsafe impl<T: Struct> Sync for Theirs<T> {}
+
+impl<T: Struct> Drop for Theirs<T> {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(release) = self.0.release {
+            // The first fields would do; but a producer that clears all of the struct it is given
+            // has room for that.
+            let mut whole = T::with_head(self.0);
+            // SAFETY: moved here when it was not released, and released here alone.
+            unsafe { release(&raw mut whole) }
+        }
+    }
+}
+
+/// Moves a struct out of `from`: what releases it, and a copy to read from.
+///
+/// # Safety
+///
+/// As [`Foreign::take`], for that struct.
+pub(super) unsafe fn take<T: Struct>(from: *mut T) -> Result<(Theirs<T>, T)> {
+    // SAFETY: passed on to the caller.
+    let (owner, is_whole) = unsafe { take_head(from) }?;
+    is_whole?;
+    // SAFETY: of this version, and as large as the struct at least.
+    let raw = unsafe { from.read() };
+    Ok((owner, raw))
+}
+
+/// Moves the four fields out of `from`, and says whether the rest is there. Where it is not, what
+/// was moved is released by dropping it.
+///
+/// # Safety
+///
+/// As [`Foreign::take`], for that struct.
+#[inline]
+pub(super) unsafe fn take_head<T: Struct>(from: *mut T) -> Result<(Theirs<T>, Result<()>)> {
+    // SAFETY: passed on to the caller.
+    let head = unsafe { head_of(from) }?;
+    let owner = Theirs(*head);
+    head.release = None;
+    let is_whole = check_head(&owner.0);
+    Ok((owner, is_whole))
+}
+
+/// The four fields of a struct that is not released.
+///
+/// # Safety
+///
+/// As [`Foreign::take`], for that struct, and nobody else may use it while the fields are borrowed.
+#[inline]
+pub(super) unsafe fn head_of<'a, T: Struct>(from: *mut T) -> Result<&'a mut Head<T>> {
+    check_pointer(from, "struct", 0)?;
+    // SAFETY: not null, aligned, and four fields long by the caller's word.
+    let head = unsafe { &mut *from.cast::<Head<T>>() };
+    if head.release.is_none() {
+        let at = offset_of!(HurrayTensor, release);
+        return Err(refuse(Rule::ExchangeReleased, "release", at, Value::None, Expected::Unsaid));
+    }
+    Ok(head)
+}
+
+/// Whether the version is known, and the struct as large as it is in that version.
+#[inline]
+pub(super) fn check_head<T: Struct>(head: &Head<T>) -> Result<()> {
+    if head.abi_version != ABI_VERSION {
+        let found = Value::Unsigned(u64::from(head.abi_version));
+        let expected = Expected::Exactly(u64::from(ABI_VERSION));
+        return Err(refuse(Rule::ExchangeVersion, "abi_version", 0, found, expected));
+    }
+    if head.struct_size < struct_size::<T>() {
+        let at = offset_of!(HurrayTensor, struct_size);
+        let found = Value::Unsigned(u64::from(head.struct_size));
+        let expected = Expected::AtLeast(u64::from(struct_size::<T>()));
+        return Err(refuse(Rule::ExchangeStructSize, "struct_size", at, found, expected));
+    }
+    Ok(())
+}
+
+/// Whether a pointer to a struct, or to an array of pointers, can be one.
+#[inline]
+pub(super) fn check_pointer<T>(pointer: *const T, field: &'static str, at: usize) -> Result<()> {
+    if pointer.is_null() {
+        return Err(refuse(Rule::ExchangeNull, field, at, Value::None, Expected::Unsaid));
+    }
+    if !pointer.is_aligned() {
+        let found = Value::Tag(crate::memory::as_u64(pointer.addr()));
+        let expected = Expected::OneOf("a multiple of 8");
+        return Err(refuse(Rule::ExchangeMisaligned, field, at, found, expected));
+    }
+    Ok(())
+}

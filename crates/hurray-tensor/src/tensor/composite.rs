@@ -1,0 +1,77 @@
+//! Composites that are alive: a head and the tensors that make it.
+
+use hurray_format::{self as format, Descriptor, Error as FormatError, Limits, bind};
+
+use super::Tensor;
+use crate::error::{Error, Result};
+
+/// A tensor made of others: a head without memory, and its members, which may be heads
+/// themselves. Head and members were checked to make a whole.
+///
+/// ```
+/// use hurray_tensor::format::{CompositeHead, Composition, Descriptor, Dtype, Layout};
+/// use hurray_tensor::{Composite, Tensor};
+///
+/// let head = CompositeHead { composition: Composition::Group, member_count: 2 };
+/// let head = Descriptor::builder(Dtype::Float32, &[2]).layout(Layout::Composite(head)).build();
+/// let key = Tensor::from_vec(vec![1.0_f32, 2.0], &[2])?;
+/// let value = Tensor::from_vec(vec![3_i8], &[1])?;
+/// let both = Composite::new([Tensor::new(head?, [])?, key, value])?;
+/// assert_eq!(both.members().len(), 2);
+/// # Ok::<(), hurray_tensor::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Composite(format::Composite<Tensor>);
+
+impl Composite {
+    /// A composite of its head and its members in order, each nested head before its own. A
+    /// tensor that is no head makes a composite without members.
+    ///
+    /// # Errors
+    ///
+    /// The rules of `composite.*`.
+    pub fn new(tensors: impl IntoIterator<Item = Tensor>) -> Result<Self> {
+        Self::with_limits(tensors, &Limits::default())
+    }
+
+    /// The same under other limits.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Self::new).
+    pub fn with_limits(tensors: impl IntoIterator<Item = Tensor>, limits: &Limits) -> Result<Self> {
+        let mut rest = tensors.into_iter().map(with_descriptor);
+        let Some(head) = rest.next() else {
+            let rule = format::Rule::CompositeTorn;
+            let (found, expected) = (format::Value::None, format::Expected::AtLeast(1));
+            return Err(FormatError::new(rule, "tensors", 0, found, expected).into());
+        };
+        let (descriptor, head) = head?;
+        let bound = bind(descriptor, head, &mut rest, |_| 0, limits)?;
+        if rest.next().is_some() {
+            let rule = format::Rule::CompositeTorn;
+            let (found, expected) = (format::Value::None, format::Expected::Unsaid);
+            return Err(FormatError::new(rule, "tensors", 0, found, expected).into());
+        }
+        Ok(Self(bound))
+    }
+
+    /// The head; without members, the tensor itself.
+    pub fn head(&self) -> &Tensor {
+        &self.0.item
+    }
+
+    /// Its members and theirs, as they were bound.
+    pub fn members(&self) -> &[format::Composite<Tensor>] {
+        &self.0.members
+    }
+
+    /// The head and its members, each with its own.
+    pub fn as_bound(&self) -> &format::Composite<Tensor> {
+        &self.0
+    }
+}
+
+fn with_descriptor(tensor: Tensor) -> Result<(Descriptor, Tensor), Error> {
+    Ok((tensor.descriptor().clone(), tensor))
+}
