@@ -8,6 +8,7 @@ mod corpus;
 mod floors;
 mod fuzz;
 mod generated;
+mod header;
 mod links;
 mod lint;
 mod metadata;
@@ -36,6 +37,7 @@ const COMMANDS: &[Command] = &[
     ),
     ("fuzz", "[--seconds N] [TARGET..]", "each fuzz target for a minute", fuzz::command),
     ("corpus", "[--check]", "the fuzz targets' seeds, from the vectors", corpus::command),
+    ("header", "[--check]", "hurray.h, from the sources of hurray-capi", header::command),
     ("rules", "[--check]", "docs/rules.md, from the rule table", rules::command),
     ("bench", "[--check]", "every benchmark, and docs/benchmarks.md from it", bench::command),
 ];
