@@ -32,6 +32,11 @@ impl hurray_builder {
         self.parts = Some(part(parts));
         Ok(())
     }
+
+    /// A copy of what is there so far.
+    pub(crate) fn parts(&self) -> Result<DescriptorBuilder> {
+        self.parts.clone().ok_or_else(|| refused(Rule::CapiFinished, "builder"))
+    }
 }
 
 /// Starts a descriptor: row-major until told otherwise. `dtype` is HURRAY_DTYPE_*, or a private tag
@@ -232,9 +237,7 @@ pub unsafe extern "C" fn hurray_builder_build(
         let builder = unsafe { at(builder, "builder") }?;
         // SAFETY: the contract of the header.
         let mut out = unsafe { Place::new(descriptor, "descriptor") }?;
-        let spent = || refused(Rule::CapiFinished, "builder");
-        let parts = builder.parts.clone().ok_or_else(spent)?;
-        out.put(give(hurray_descriptor(parts.build()?)));
+        out.put(give(hurray_descriptor(builder.parts()?.build()?)));
         Ok(())
     })
 }

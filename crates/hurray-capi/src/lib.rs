@@ -23,6 +23,7 @@ pub mod library;
 pub mod locate;
 pub mod quantization;
 pub mod rules;
+pub mod tensor;
 pub mod verdict;
 pub mod writer;
 

@@ -2,6 +2,7 @@
 
 mod check;
 mod composite;
+mod made;
 
 pub use composite::Composite;
 
