@@ -430,6 +430,19 @@ rules! {
     // Views of tensors
     ViewType = "view.type", "03", Misuse, "asked for as another element type";
     ViewNotContiguous = "view.not-contiguous", "04", Refused, "the elements are not one run in index order";
+    ViewUnaligned = "view.unaligned", "03", Refused, "the elements lie at addresses that their type may not have; make a copy";
+    ViewLayout = "view.layout", "04", Refused, "only row-major, column-major and strided tensors can be cut or turned";
+    ViewSubByte = "view.sub-byte", "03", Refused, "elements below a byte would start inside a byte or a group of four";
+    ViewQuantization = "view.quantization", "05", Refused, "the scales would not be those of the view's elements; copy or dequantize first";
+    ViewRange = "view.range", "04", Misuse, "a range that does not lie inside its dimension, or a step of 0";
+    ViewAxes = "view.axes", "04", Misuse, "axes that are not there, or not each once";
+    ViewElementCount = "view.element-count", "04", Misuse, "a shape of another number of elements";
+    ViewReshape = "view.reshape", "04", Refused, "the shape needs the elements in another order; make a copy first";
+    ViewBroadcast = "view.broadcast", "04", Misuse, "only a dimension of size 1 can be repeated";
+    ViewElementWidth = "view.element-width", "03", Refused, "elements wider than 128 bits are bytes, not a number";
+    ViewTooMany = "view.too-many", "04", Refused, "more elements than this machine counts";
+    ViewExpands = "view.expands", "09", Refused, "the copy needs more bytes than it was allowed";
+    ViewNotVector = "view.not-vector", "01", Refused, "the tensor is not all of a vector that nobody else holds; make a copy";
     // Synchronisation and devices
     SyncDeviceUnknown = "sync.device-unknown", "01", Unsupported, "no device at hand can wait for this event or stream";
     SyncDeviceMismatch = "sync.device-mismatch", "01", Misuse, "a stream, an event or memory of another device";

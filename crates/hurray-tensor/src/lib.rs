@@ -3,7 +3,6 @@
 pub use hurray_format as format;
 
 mod buffer;
-mod bytes;
 pub mod device;
 mod element;
 mod error;
@@ -17,14 +16,15 @@ mod stream;
 mod tensor;
 
 pub use buffer::{Buffer, BufferMut, DeviceMemory, HostBuffer, Returned};
-pub use bytes::AlignedBytes;
 pub use element::Element;
 pub use error::{Error, Place, Result};
 pub use file::{Access, AtomicFile, File, FileTensor, FileWriter, OpenOptions, WriteOptions, save};
 pub use memory::{Alignment, Region};
 pub use offered::{Fence, Held, Offered, Ready};
 pub use stream::{StreamReader, StreamTensor, StreamWriter};
-pub use tensor::{Composite, Tensor};
+pub use tensor::{
+    Bits, Composite, Cut, Elements, Entries, Pages, Tensor, TensorRef, TokenBits, Tokens,
+};
 
 /// The examples of the README and the guides are compiled and run with the others.
 #[cfg(doctest)]

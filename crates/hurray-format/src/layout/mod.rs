@@ -9,6 +9,7 @@ mod compressed;
 mod contents;
 mod coo;
 mod csf;
+mod entries;
 mod hilbert;
 mod morton;
 mod order;
@@ -17,18 +18,21 @@ mod table;
 mod tiled;
 
 use alloc::boxed::Box;
+use core::ops::Range;
 
 pub use block_paged::{BlockPaged, KvRole};
 pub use composite::{CompositeHead, Composition};
 pub use compressed::Compressed;
 pub use coo::Coo;
 pub use csf::Csf;
+pub use entries::Entries;
 pub use hilbert::Hilbert;
 pub use morton::Morton;
 pub use order::Order;
 pub use private::PrivateLayout;
 pub use tiled::{TileLevel, Tiled};
 
+pub(crate) use block_paged::page_elements;
 use compressed::{COLUMNS, ROWS};
 use order::Reach;
 use table::{
@@ -41,6 +45,7 @@ use crate::accept::Accept;
 use crate::contents::Contents;
 use crate::dtype::Dtype;
 use crate::error::Result;
+use crate::shape::Count;
 use crate::wire::{Array, Borrowed, List, Owned, Reader, Storage, Trace, Writer, as_offset};
 
 /// Where the elements lie, with the fields that say so.
@@ -256,6 +261,27 @@ impl<S: Storage> Layout<S> {
         })
     }
 
+    /// The bytes of a buffer from the lowest to the highest that an element of a dense tensor
+    /// touches, whose first element starts `byte_offset` bytes into it. `None` for other
+    /// layouts, for shapes that are not known, and outside of what 64 bits count.
+    pub fn extent(
+        &self,
+        dtype: Dtype,
+        shape: &impl Array<u64>,
+        byte_offset: u64,
+    ) -> Option<Range<u64>> {
+        let elements = match crate::shape::count(shape) {
+            Count::Elements(0) => return Some(byte_offset..byte_offset),
+            Count::Elements(elements) => u128::from(elements),
+            Count::Beyond => crate::shape::product_of(shape.iter()),
+            Count::Dynamic => return None,
+        };
+        let reach = self.reach(shape, elements)?;
+        let down = u64::try_from(dtype.bytes_for(reach.down)?).ok()?;
+        let up = u64::try_from(dtype.bytes_for(reach.up.checked_add(1)?)?).ok()?;
+        Some(byte_offset.checked_sub(down)?..byte_offset.checked_add(up)?)
+    }
+
     /// The fewest bytes that buffer `place` of a layout that is not dense holds. `None`
     /// where the shape is not known, or the layout is private.
     pub(crate) fn minimum(
@@ -330,6 +356,32 @@ impl<S: Storage> Layout<S> {
             Self::Csf(csf) => csf.find(index, buffers),
             _ => return None,
         })
+    }
+
+    /// The stored entries of a sparse tensor, whose contents were checked; `None` for other
+    /// layouts.
+    pub(crate) fn entries<'b>(
+        &self,
+        shape: &impl Array<u64>,
+        buffers: &[Contents<'b>],
+    ) -> Option<Result<Entries<'b>>> {
+        Some(match self {
+            Self::Coo(coo) => Entries::of_coo(coo, shape.len(), buffers),
+            Self::Csr(csr) => Entries::of_compressed(csr, shape, buffers, &ROWS),
+            Self::Csc(csc) => Entries::of_compressed(csc, shape, buffers, &COLUMNS),
+            Self::Csf(csf) => Entries::of_csf(csf, buffers),
+            _ => return None,
+        })
+    }
+
+    /// The step of each dimension in elements, where there is one.
+    pub(crate) fn strides(&self, shape: &impl Array<u64>) -> Option<List<i64>> {
+        match self {
+            Self::Strided(strides) => Some(strides.iter().collect()),
+            Self::RowMajor => Some(order::steps(shape.iter().rev())?.iter().rev().collect()),
+            Self::ColumnMajor => order::steps(shape.iter()),
+            _ => None,
+        }
     }
 
     /// Whether the shape says how long the index arrays are: the pointers of CSR and CSC

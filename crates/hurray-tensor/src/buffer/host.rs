@@ -7,7 +7,8 @@ use std::ops::Deref;
 use std::slice;
 
 use super::{Buffer, Returned};
-use crate::bytes::AlignedBytes;
+use crate::error::Result;
+use crate::memory::Room;
 
 /// A [`Buffer`] that was checked to be host memory nobody can change: it derefs to its bytes.
 #[derive(Clone)]
@@ -19,6 +20,12 @@ impl HostBuffer {
             Ok(()) => Ok(Self(buffer)),
             Err(error) => Err(Returned { value: buffer, error }),
         }
+    }
+
+    /// Memory of our own that was read into, where it is.
+    pub(crate) fn filled(room: Room) -> Result<Self> {
+        let buffer = Buffer::whole(room.into_memory()?);
+        Self::new(buffer).map_err(|returned| returned.error)
     }
 
     /// The buffer it is.
@@ -83,13 +90,5 @@ impl fmt::Debug for HostBuffer {
 impl From<HostBuffer> for Buffer {
     fn from(host: HostBuffer) -> Self {
         host.0
-    }
-}
-
-/// Memory that was read into stays where it is.
-impl From<AlignedBytes> for Buffer {
-    fn from(bytes: AlignedBytes) -> Self {
-        // It starts at a multiple of 64, and no slice is longer than memory has room.
-        Self::from_owner(bytes).unwrap_or_else(|_| Self::empty())
     }
 }

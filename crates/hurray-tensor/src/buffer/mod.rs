@@ -17,8 +17,9 @@ use std::sync::Arc;
 
 use hurray_format::{BufferHandle, DeviceTag, Expected, MIN_ALIGNMENT, MemoryClass, Rule, Value};
 
+use crate::element::Element;
 use crate::error::{Error, Result};
-use crate::memory::{READY, Region, Shared, refuse};
+use crate::memory::{READY, Region, Shared, Vector, refuse};
 
 /// A share in memory that does not change any more, on the host or on a device.
 ///
@@ -206,6 +207,43 @@ impl Buffer {
     /// [`host_bytes`](Self::host_bytes).
     pub fn try_into_mut(self) -> Result<BufferMut, Returned<Self>> {
         BufferMut::new(self)
+    }
+
+    /// The vector whose memory it is, with its elements where they are: the whole vector that
+    /// [`BufferMut::from_vec`] or [`Tensor::from_vec`](crate::Tensor::from_vec) took, where
+    /// nobody else holds it.
+    ///
+    /// ```
+    /// use hurray_tensor::BufferMut;
+    /// let elements = vec![1.0_f32, 2.0];
+    /// let first = elements.as_ptr();
+    /// let buffer = BufferMut::from_vec(elements)?.freeze();
+    /// assert_eq!(buffer.try_into_vec::<f32>().unwrap().as_ptr(), first);
+    /// # Ok::<(), hurray_tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The buffer, with `view.not-vector`.
+    pub fn try_into_vec<T: Element>(mut self) -> Result<Vec<T>, Returned<Self>> {
+        match self.take_vector() {
+            Some(elements) => Ok(elements),
+            None => {
+                let (found, expected) = (Value::None, Expected::Unsaid);
+                let error = refuse(Rule::ViewNotVector, "memory", found, expected);
+                Err(Returned { value: self, error })
+            }
+        }
+    }
+
+    /// Its vector, after which there is nothing left that the region could mean.
+    fn take_vector<T: Element>(&mut self) -> Option<Vec<T>> {
+        let is_whole = self.start == 0 && self.length == self.memory.region.length;
+        let memory = Arc::get_mut(&mut self.memory)?;
+        let vector = memory.keep.downcast_mut::<Vector<T>>().filter(|_| is_whole)?;
+        let elements = vector.take();
+        *self = Self::empty();
+        Some(elements)
     }
 
     /// Whether both are in the same memory, which is released as one.

@@ -10,8 +10,8 @@ use hurray_format::{Expected, Rule, Value};
 
 use super::{Buffer, Returned};
 use crate::element::Element;
-use crate::error::Result;
-use crate::memory::{Alignment, Region, Release, allocate, as_u64, refuse, share};
+use crate::error::{Error, Result};
+use crate::memory::{Alignment, Region, Room, Vector, allocate, as_u64, refuse, share};
 
 /// Host memory that nobody else holds: it derefs to its bytes, and is made to be filled and
 /// frozen.
@@ -52,22 +52,18 @@ impl BufferMut {
     ///
     /// Out of memory, as an error and not as an abort.
     pub fn copy_of(bytes: &[u8]) -> Result<Self> {
-        let mut copy = Self::zeroed(bytes.len())?;
-        copy.copy_from_slice(bytes);
-        Ok(copy)
+        let copy = Room::copy_of(bytes).map_err(|error| Error::io("allocate", error))?;
+        Ok(Self(Buffer::whole(copy.into_memory()?)))
     }
 
     /// A vector's memory, where it is. A vector is rarely aligned to 64: see
-    /// [`lead`](Buffer::lead).
+    /// [`lead`](Buffer::lead). [`Buffer::try_into_vec`] gives it back.
     ///
     /// # Errors
     ///
     /// None that memory of a vector can break; what cannot be held is refused all the same.
-    pub fn from_vec<T: Element>(mut elements: Vec<T>) -> Result<Self> {
-        let length = size_of_val(elements.as_slice());
-        // The pointer is taken once, and the vector is not touched until it is dropped.
-        let region = Region::host(elements.as_mut_ptr().cast(), length);
-        let keep = Release::new(move || drop(elements));
+    pub fn from_vec<T: Element>(elements: Vec<T>) -> Result<Self> {
+        let (keep, region) = Vector::new(elements);
         Ok(Self(Buffer::whole(share(region, keep)?)))
     }
 

@@ -4,7 +4,9 @@
 
 use std::alloc::{Layout, alloc, alloc_zeroed, dealloc};
 use std::io;
+use std::mem::MaybeUninit;
 use std::ptr::NonNull;
+use std::slice;
 
 use hurray_format::{Expected, MIN_ALIGNMENT, Rule, Value};
 
@@ -84,27 +86,39 @@ fn take(layout: Layout) -> *mut u8 {
     // SAFETY: the layout's size is not 0.
     let first = unsafe { alloc(layout) };
     if !first.is_null() {
+        // SAFETY: `size` bytes were just allocated for us there; nothing is said of what is in
+        // them.
+        let room = unsafe { slice::from_raw_parts_mut(first.cast(), layout.size()) };
         // Before the first touch, which decides in what pages it comes.
-        want_large_pages(first, layout.size());
+        want_large_pages(room);
         // SAFETY: `first` is the start of `size` bytes that were just allocated for us.
         unsafe { first.write_bytes(0, layout.size()) };
     }
     first
 }
 
-/// A hint: whatever comes of it is no error.
+/// Asks the system to give memory that is about to be filled in large pages: to get it in
+/// small ones takes as long as to read a file into it. A hint: whatever comes of it is no error.
 #[cfg(target_os = "linux")]
-fn want_large_pages(first: *mut u8, length: usize) {
-    let advice = rustix::mm::Advice::LinuxHugepage;
-    let whole = length & !0xFFF;
-    // SAFETY: the range is inside one allocation that nobody else knows yet, and starts and
-    // ends on page borders. The advice changes neither what is in it nor who may use it.
-    let _ = unsafe { rustix::mm::madvise(first.cast(), whole, advice) };
+pub(crate) fn want_large_pages(room: &mut [MaybeUninit<u8>]) {
+    const LARGE_PAGE: usize = Alignment::HUGE_PAGE.0 as usize;
+    let start = room.as_mut_ptr().align_offset(LARGE_PAGE);
+    let Some(pages) = room.get_mut(start..) else {
+        return;
+    };
+    let length = pages.len().div_euclid(LARGE_PAGE).saturating_mul(LARGE_PAGE);
+    if length > 0 {
+        let advice = rustix::mm::Advice::LinuxHugepage;
+        // SAFETY: the range is inside one allocation, borrowed here alone, and starts and ends
+        // on page borders. The advice changes neither what is in memory nor who may use it,
+        // only in what sizes the system provides it.
+        let _ = unsafe { rustix::mm::madvise(pages.as_mut_ptr().cast(), length, advice) };
+    }
 }
 
 /// Elsewhere the system chooses by itself.
 #[cfg(not(target_os = "linux"))]
-fn want_large_pages(_: *mut u8, _: usize) {}
+pub(crate) fn want_large_pages(_: &mut [MaybeUninit<u8>]) {}
 
 fn out_of_memory() -> Error {
     Error::io("allocate", io::Error::from(io::ErrorKind::OutOfMemory))

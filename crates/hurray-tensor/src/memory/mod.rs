@@ -5,6 +5,8 @@
 mod allocation;
 mod owner;
 mod release;
+mod room;
+mod vector;
 
 use std::any::Any;
 use std::sync::Arc;
@@ -13,9 +15,11 @@ use hurray_format::{DeviceTag, Error as FormatError, Expected, MIN_ALIGNMENT, Me
 use hurray_format::{SyncMode, Value};
 
 pub use allocation::Alignment;
-pub(crate) use allocation::allocate;
+pub(crate) use allocation::{allocate, want_large_pages};
 pub(crate) use owner::{SharedOwner, kept_by};
 pub(crate) use release::Release;
+pub(crate) use room::Room;
+pub(crate) use vector::Vector;
 
 use crate::error::Result;
 

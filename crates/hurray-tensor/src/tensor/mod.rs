@@ -1,19 +1,33 @@
 //! Tensors that are alive: a descriptor and the memory it speaks of, checked as a pair.
 
-mod check;
+mod borrowed;
+pub(crate) mod check;
 mod composite;
+mod copied;
+mod elements;
+mod entries;
 mod made;
+mod pages;
+mod typed;
+mod view;
+mod walk;
 
+pub use borrowed::TensorRef;
 pub use composite::Composite;
+pub use elements::{Bits, Elements};
+pub use entries::Entries;
+pub use pages::{Pages, TokenBits, Tokens};
+pub use view::Cut;
 
 use std::fmt;
 
-use hurray_format::{Descriptor, Dtype, Layout, SyncMode};
+use hurray_format::{BufferHandle, Descriptor, Dtype, Layout, SyncMode};
 use smallvec::SmallVec;
 
 use crate::buffer::{Buffer, BufferMut, HostBuffer};
 use crate::element::Element;
 use crate::error::Result;
+use crate::memory::READY;
 use crate::offered::Held;
 
 /// The buffers of a tensor, in table order; as many inline as a quantized dense tensor has.
@@ -62,6 +76,27 @@ impl Tensor {
     pub(crate) fn paired(descriptor: Descriptor, buffers: Buffers) -> Result<Self> {
         let ready = std::iter::repeat(SyncMode::PRODUCER_SYNCED);
         Ok(Self { descriptor: descriptor.with_sync(ready)?, buffers })
+    }
+
+    /// A tensor that was read: whatever device it was on before, and however aligned, it is in
+    /// these buffers of the host now.
+    pub(crate) fn read(descriptor: Descriptor, buffers: Buffers) -> Result<Self> {
+        let here = |handle: &BufferHandle, buffer: &Buffer| -> Result<BufferHandle> {
+            // An empty buffer may be aligned to anything.
+            let alignment = match handle.byte_size() {
+                0 => handle.alignment(),
+                _ => handle.alignment().min(buffer.alignment()),
+            };
+            let (device, class) = (buffer.device(), buffer.class());
+            Ok(BufferHandle::new(handle.byte_size(), alignment, device, READY, class)?)
+        };
+        let handles = descriptor.buffers().iter().zip(&buffers);
+        let handles = handles.map(|(handle, buffer)| here(handle, buffer));
+        let handles: SmallVec<[BufferHandle; 3]> = handles.collect::<Result<_>>()?;
+        if handles[..] == *descriptor.buffers() {
+            return Self::new(descriptor, buffers);
+        }
+        Self::new(descriptor.rebuild().buffers(handles).build()?, buffers)
     }
 
     /// A row-major tensor that fills `buffer` from its first byte on.
@@ -127,7 +162,7 @@ impl Tensor {
     /// The rules of `sparse.*` and of `quant.*` values; `memory.not-host` and
     /// `memory.may-change` for memory that cannot be looked at.
     pub fn check_contents(&self) -> Result<()> {
-        check::contents(self)
+        check::contents(self, |_| 0)
     }
 }
 
