@@ -12,6 +12,10 @@
  * A type in lower case (hurray_file) is opaque: you hold a pointer to one, and a call that ends with
  * _free ends it, once; for NULL it does nothing. A type that ends with _ref is borrowed: somebody else
  * owns it, and there is no call to free it. A type in CamelCase (HurrayVerdict) is a struct of yours.
+ * So hurray_tensor is this library's, and HurrayTensor the struct by which one leaves it or comes in.
+ *
+ * A call that says that it spends an object leaves you to free it; until then it is good for nothing
+ * else, and other calls refuse it ("capi.finished").
  *
  * ERRORS
  *
@@ -65,6 +69,10 @@
 extern "C" {
 #endif
 
+typedef struct HurrayTensor HurrayTensor;
+typedef struct HurrayRequest HurrayRequest;
+typedef struct HurrayProducer HurrayProducer;
+
 /* ---- The format's own tags ----------------------------------------------------------------------- */
 
 // Devices, sync modes and memory classes are in hurray_abi.h. 0xF0-0xFE are private tags, by
@@ -76,6 +84,8 @@ extern "C" {
 #define HURRAY_NO_LAYER UINT32_MAX
 // `zero_points` of a symmetric scheme, which has none.
 #define HURRAY_NO_BUFFER UINT32_MAX
+// `end` of a range that goes to the end of its dimension.
+#define HURRAY_TO_END UINT64_MAX
 
 // Element types.
 #define HURRAY_DTYPE_FLOAT16 0x01
@@ -182,6 +192,23 @@ typedef struct hurray_descriptor_ref hurray_descriptor_ref;
 // `hurray_builder_buffers` the buffer table is made of host buffers of the least size that the
 // layout and the quantization allow. What a part breaks is seen when the descriptor is built.
 typedef struct hurray_builder hurray_builder;
+
+// A tensor: a descriptor with the memory it speaks of, checked as a pair. It is a share: the
+// memory is let go when the last share in it is freed. Any number of threads may use one at once,
+// and different ones may be freed by different threads.
+typedef struct hurray_tensor hurray_tensor;
+
+// A tensor of another library, checked, whose bytes may have to be waited for: what there is to wait
+// for is the sync mode of each buffer. Freeing it lets go of memory and events unused.
+typedef struct hurray_offer hurray_offer;
+
+// A producer of another library, used by one thread at a time. What it handed out stays good when it
+// is freed.
+typedef struct hurray_producer hurray_producer;
+
+// A composite: a head without memory and its members, which may be heads themselves, checked to make
+// a whole. Any number of threads may use one at once.
+typedef struct hurray_composite hurray_composite;
 
 // An open file. Any number of threads may use it at once. What was taken out of it stays good after
 // `hurray_file_free`.
@@ -591,6 +618,11 @@ typedef struct HurrayLayout {
 // Where the elements lie. Arrays are good for as long as the descriptor is.
 int32_t hurray_descriptor_layout(const hurray_descriptor_ref *descriptor, HurrayLayout *layout);
 
+// A step in elements for each dimension of a row-major, column-major or strided tensor: `rank`
+// numbers. Refused ("capi.absent") for other layouts, where a dimension is not known, and where a
+// step needs more than 64 bits.
+int32_t hurray_descriptor_strides(const hurray_descriptor_ref *descriptor, int64_t *strides);
+
 // Record `place` of a tiled layout, from 0, the coarsest first. Its arrays are good for as long as
 // the descriptor is. Refused ("capi.absent") where the layout is another one.
 int32_t hurray_descriptor_tile(const hurray_descriptor_ref *descriptor,
@@ -738,6 +770,276 @@ int32_t hurray_builder_member_role(hurray_builder *builder, uint8_t role);
 // used again or freed.
 int32_t hurray_builder_build(const hurray_builder *builder, hurray_descriptor **descriptor);
 
+/* ---- Tensors ------------------------------------------------------------------------------------- */
+
+// Host memory of a caller's for one buffer of a tensor. It never grows.
+typedef struct HurrayMemory {
+    // Where it starts; may be NULL where it is empty.
+    void *data;
+    // How many bytes there are.
+    size_t length;
+    // HURRAY_BUFFER_READ_ONLY, so that nobody is ever let write to it; HURRAY_BUFFER_MAY_CHANGE,
+    // where somebody else may write to it meanwhile. Others are refused.
+    uint64_t flags;
+    // Lets go of it: called once, with `context`, by whatever thread uses it last. NULL for memory
+    // that stays for as long as the program runs.
+    void (*release)(void *context);
+    // Yours.
+    void *context;
+} HurrayMemory;
+
+// Where a buffer of a tensor is.
+typedef struct HurrayRegion {
+    // sizeof(HurrayRegion); set it before the call.
+    uint32_t struct_size;
+    // HURRAY_DEVICE_*.
+    uint8_t device_tag;
+    // HURRAY_CLASS_*.
+    uint8_t memory_class;
+    // Zero.
+    uint8_t reserved[2];
+    // Where the CPU finds the first byte, NULL where it may not look: what a location counts from.
+    // The bytes before `lead` are not the tensor's, and never to be read.
+    const void *host;
+    // The buffer's length in bytes, `lead` included.
+    uint64_t length;
+    // How many bytes at the start are not the tensor's: memory that begins behind a multiple of 64
+    // is described from there, and `byte_offset` steps over them. 0 to 63.
+    uint64_t lead;
+    // HURRAY_BUFFER_READ_ONLY, HURRAY_BUFFER_MAY_CHANGE.
+    uint64_t flags;
+    // The address of a device, or of the host; 0 where there is none.
+    uint64_t address;
+    // The driver's object that holds the memory; 0 where there is none.
+    uint64_t object;
+    // From `address`, or from the start of `object`, to the first byte.
+    uint64_t offset;
+    // The driver's context; 0 where there is none.
+    uint64_t context;
+    // Which device of its kind, in this process; -1 where it is not known.
+    int64_t ordinal;
+    // The device's own number; zero where it is not known.
+    uint8_t uuid[16];
+} HurrayRegion;
+
+// A tensor in your memory, one piece for each buffer of the descriptor, in table order and as long
+// as it says, or longer. Nothing is copied.
+//
+// The memory is taken whatever the answer: where it is refused it is released at once. The
+// descriptor counts from the multiple of 64 at or below the first byte: for memory that begins
+// elsewhere, `hurray_tensor_build` works that out.
+int32_t hurray_tensor_new(const hurray_descriptor_ref *descriptor,
+                          const HurrayMemory *memory,
+                          size_t count,
+                          hurray_tensor **tensor);
+
+// A tensor in your memory, one piece for each buffer, in table order, of the type, shape, layout and
+// quantization that the builder has; its buffer table is made from the memory, and what the builder
+// says of one is not looked at. Nothing is copied.
+//
+// The memory is taken whatever the answer: where it is refused it is released at once. A dense
+// tensor may begin at any address; its byte offset counts from there, and in the descriptor from the
+// multiple of 64 below. Index arrays, scales and zero points begin at a multiple of 64.
+int32_t hurray_tensor_build(const hurray_builder *builder,
+                            const HurrayMemory *memory,
+                            size_t count,
+                            hurray_tensor **tensor);
+
+// A tensor in memory of the library's own, aligned as the descriptor says and zeroed, to be filled by
+// way of `hurray_tensor_write`. The descriptor is of host memory.
+int32_t hurray_tensor_zeroed(const hurray_descriptor_ref *descriptor, hurray_tensor **tensor);
+
+// Another share in a tensor.
+int32_t hurray_tensor_clone(const hurray_tensor *tensor, hurray_tensor **copy);
+
+// Ends a share in a tensor; NULL is nothing. The last one lets go of the memory.
+void hurray_tensor_free(hurray_tensor *tensor);
+
+// What the tensor is. Good for as long as the tensor is.
+const hurray_descriptor_ref *hurray_tensor_descriptor(const hurray_tensor *tensor);
+
+// Where buffer `place` is, from 0. Good for as long as the tensor is.
+int32_t hurray_tensor_region(const hurray_tensor *tensor,
+                             size_t place,
+                             HurrayRegion *region);
+
+// Where buffer `place` starts, as in `hurray_tensor_region`, to be written to: of memory that may be
+// written to, and that no other share is in ("memory.read-only", "memory.shared" where that is not
+// so). Write until the tensor is next used, and not before `lead`.
+int32_t hurray_tensor_write(hurray_tensor *tensor, size_t place, void **data);
+
+// Checks what the memory must hold: index arrays in bounds and in order, scales and zero points in
+// range. Whoever takes a tensor from a stranger does this once.
+int32_t hurray_tensor_check_contents(const hurray_tensor *tensor);
+
+/* ---- Elements, parts and turns ------------------------------------------------------------------- */
+
+// Which indices of a dimension are taken. It never grows.
+typedef struct HurrayCut {
+    // The first of the range.
+    uint64_t start;
+    // The first behind the range; HURRAY_TO_END for all that are left.
+    uint64_t end;
+    // From one that is taken to the next, never 0. A negative step takes them from the last of the
+    // range backwards.
+    int64_t step;
+} HurrayCut;
+
+// The element at `index`, of `rank` numbers, of any layout but block-paged, composite and private
+// ones: its bits as they lie in memory, of a quantized tensor its code, zeros where a sparse tensor
+// does not store it. An element narrower than `size` bytes is followed by zeros.
+int32_t hurray_tensor_element(const hurray_tensor *tensor,
+                              const uint64_t *index,
+                              size_t rank,
+                              void *value,
+                              size_t size);
+
+// The elements inside some ranges, one for each dimension from the first on; dimensions without a
+// range are taken whole. The result shares the memory, as those of all calls in this section do that
+// do not say otherwise. They are there for row-major, column-major and strided tensors.
+int32_t hurray_tensor_slice(const hurray_tensor *tensor,
+                            const HurrayCut *cuts,
+                            size_t count,
+                            hurray_tensor **view);
+
+// The elements at `index` along an axis, which is no more.
+int32_t hurray_tensor_index(const hurray_tensor *tensor,
+                            size_t axis,
+                            uint64_t index,
+                            hurray_tensor **view);
+
+// The dimensions in another order: the first of the result is dimension `axes[0]`.
+int32_t hurray_tensor_permute(const hurray_tensor *tensor,
+                              const size_t *axes,
+                              size_t count,
+                              hurray_tensor **view);
+
+// The same elements in index order, in another shape, where no element has to move ("view.reshape"
+// where one has).
+int32_t hurray_tensor_reshape(const hurray_tensor *tensor,
+                              const uint64_t *shape,
+                              size_t rank,
+                              hurray_tensor **view);
+
+// Repeated to a larger shape, without memory for it: axes of size 1 are repeated, and new ones come
+// in front.
+int32_t hurray_tensor_broadcast(const hurray_tensor *tensor,
+                                const uint64_t *shape,
+                                size_t rank,
+                                hurray_tensor **view);
+
+// A copy: the same tensor, row-major in memory of its own. It takes no more than `most` bytes
+// ("view.expands" where it would); with `most` 0, no more than the buffer that the elements are in,
+// which is too little for sparse and broadcast tensors.
+int32_t hurray_tensor_row_major(const hurray_tensor *tensor, uint64_t most, hurray_tensor **copy);
+
+/* ---- Handing tensors over, and taking them ------------------------------------------------------- */
+
+// Hands a share in a tensor to whoever takes the struct, to be read. The tensor stays yours. Set
+// `out->struct_size` to sizeof(HurrayTensor) before the call; what is in `out` then is
+// released by its `release`, exactly once. Where the call fails, `out->release` is NULL.
+int32_t hurray_tensor_export(const hurray_tensor *tensor, HurrayTensor *out);
+
+// Hands a tensor over whole, and spends it: where no other share is in the memory, and it may be
+// written to, the consumer may write. As `hurray_tensor_export` besides.
+int32_t hurray_tensor_give(hurray_tensor *tensor, HurrayTensor *out);
+
+// Takes a tensor out of a struct and checks all of it: versions and sizes, its descriptor, each
+// handle against the descriptor's, addresses, and the sync mode of each buffer against what comes
+// with it. Then it waits, on the host, for what there is to wait for.
+//
+// `from->release` is NULL afterwards whatever the answer: what is refused is released. Waiting for
+// events and streams takes a device of the kind: without one it is refused ("sync.device-unknown"),
+// and `hurray_offer_take` is the call to hand such a tensor on. `accept` may be NULL.
+int32_t hurray_tensor_import(HurrayTensor *from, const HurrayAccept *accept, hurray_tensor **tensor);
+
+// As `hurray_tensor_import`, without waiting. `accept` may be NULL.
+int32_t hurray_offer_take(HurrayTensor *from, const HurrayAccept *accept, hurray_offer **offer);
+
+// Ends an offer; NULL is nothing. Memory and events that are still in it are let go of.
+void hurray_offer_free(hurray_offer *offer);
+
+// What is offered. Its handles say how the memory is once it has been waited for. Good until the
+// offer is spent or freed.
+const hurray_descriptor_ref *hurray_offer_descriptor(const hurray_offer *offer);
+
+// What there is to wait for before buffer `place` may be touched: HURRAY_SYNC_*.
+int32_t hurray_offer_sync_mode(const hurray_offer *offer, size_t place, uint8_t *mode);
+
+// Waits on the host for all of it, and spends the offer. The events are released then; where it
+// fails, the memory too.
+int32_t hurray_offer_acquire(hurray_offer *offer, hurray_tensor **tensor);
+
+// Hands an offer on as it is, its events with it, and spends it. As `hurray_tensor_export` besides.
+int32_t hurray_offer_export(hurray_offer *offer, HurrayTensor *out);
+
+/* ---- Producers ----------------------------------------------------------------------------------- */
+
+// Makes a producer that hands out shares in a tensor, to be read; and copies in host memory where a
+// request asks for one, or allows one and wants to write. The tensor stays yours. Set
+// `out->struct_size` to sizeof(HurrayProducer) before the call; where it fails,
+// `out->release` is NULL.
+int32_t hurray_tensor_producer(const hurray_tensor *tensor, HurrayProducer *out);
+
+// Takes a producer out of a struct. `from->release` is NULL afterwards whatever the answer: what is
+// refused is released.
+int32_t hurray_producer_take(HurrayProducer *from, hurray_producer **producer);
+
+// Ends a producer; NULL is nothing.
+void hurray_producer_free(hurray_producer *producer);
+
+// What it will hand out, as far as it says that before: devices, classes and sync modes may come out
+// otherwise. Refused ("capi.absent") where it says nothing. `accept` may be NULL.
+int32_t hurray_producer_describe(hurray_producer *producer,
+                                 const HurrayAccept *accept,
+                                 hurray_descriptor **descriptor);
+
+// Asks for the tensor, checks all of it, also that it is as asked, and takes it over. `request` may be
+// NULL: data that is ready, on any device, without a copy. `accept` may be NULL.
+int32_t hurray_producer_ask(hurray_producer *producer,
+                            const HurrayRequest *request,
+                            const HurrayAccept *accept,
+                            hurray_offer **offer);
+
+// What the producer said its last call failed at, in its own words; NULL where it said nothing. Good
+// until the producer is next used.
+const char *hurray_producer_last_error(const hurray_producer *producer);
+
+/* ---- Composites ---------------------------------------------------------------------------------- */
+
+// A composite of a head and its members in order, each nested head before its own. It holds shares of
+// its own in them.
+int32_t hurray_composite_new(const hurray_tensor *const *tensors,
+                             size_t count,
+                             hurray_composite **composite);
+
+// The composite whose head has that name in a file, with all its members, as `hurray_file_tensor_load`
+// loads each; of a tensor that is no head, itself without members.
+int32_t hurray_composite_load(const hurray_file *file,
+                              const char *name,
+                              hurray_composite **composite);
+
+// Takes a composite out of a struct, checks all of it, and waits for it: see `hurray_tensor_import`. A
+// plain tensor is a composite without members. `accept` may be NULL.
+int32_t hurray_composite_import(HurrayTensor *from,
+                                const HurrayAccept *accept,
+                                hurray_composite **composite);
+
+// Hands shares in all of a composite to whoever takes the struct, to be read. As
+// `hurray_tensor_export` besides.
+int32_t hurray_composite_export(const hurray_composite *composite, HurrayTensor *out);
+
+// How many tensors it has: its head, its members, and theirs.
+size_t hurray_composite_count(const hurray_composite *composite);
+
+// A share in tensor `place`, from 0, in the order of `hurray_composite_new`.
+int32_t hurray_composite_tensor(const hurray_composite *composite,
+                                size_t place,
+                                hurray_tensor **tensor);
+
+// Ends a composite; NULL is nothing. Shares that were taken out of it stay good.
+void hurray_composite_free(hurray_composite *composite);
+
 /* ---- Files --------------------------------------------------------------------------------------- */
 
 // Is told how many bytes of a file are done, and of how many.
@@ -820,6 +1122,11 @@ int32_t hurray_file_tensor_read_checked(const hurray_file_tensor *tensor,
                                         size_t buffer,
                                         void *bytes,
                                         size_t capacity);
+
+// The tensor in memory: of a mapped file without a copy, read-only, and good after the file was closed;
+// else read. Its index arrays, scales and zero points are checked, its data is not compared with a
+// checksum. End it with `hurray_tensor_free`.
+int32_t hurray_file_tensor_load(const hurray_file_tensor *tensor, hurray_tensor **loaded);
 
 // Checks the tensor: its checksums, where the file has them, and what its index and parameter
 // buffers hold.
@@ -926,6 +1233,9 @@ int32_t hurray_writer_tensor(hurray_writer *writer,
                              const hurray_descriptor_ref *descriptor,
                              const HurrayBytes *buffers,
                              size_t buffer_count);
+
+// Writes a tensor that is in host memory, from where it is.
+int32_t hurray_writer_put(hurray_writer *writer, const char *name, const hurray_tensor *tensor);
 
 // Lets `name` stand for a tensor that was written already.
 int32_t hurray_writer_alias(hurray_writer *writer, const char *name, const char *tensor);

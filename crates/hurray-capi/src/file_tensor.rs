@@ -6,13 +6,14 @@ use std::ops::Range;
 use std::ptr;
 use std::sync::Arc;
 
-use hurray_tensor::{File, FileTensor};
+use ::hurray_tensor::{File, FileTensor};
 
 use crate::descriptor::{hurray_descriptor_ref, lend};
 use crate::failure::Result;
 use crate::fence::{fence, fence_or};
 use crate::fields::past_the_last;
-use crate::pointer::{Place, Room, at, free};
+use crate::pointer::{Place, Room, at, free, give};
+use crate::tensor::hurray_tensor;
 
 /// A tensor of a file: its descriptor read and checked, its bytes not yet. It keeps the file open.
 /// Any number of threads may use it at once.
@@ -161,7 +162,7 @@ unsafe fn read(
     buffer: usize,
     bytes: *mut c_void,
     capacity: usize,
-    copy: impl FnOnce(&FileTensor<'_>, &mut dyn Write) -> hurray_tensor::Result<u64>,
+    copy: impl FnOnce(&FileTensor<'_>, &mut dyn Write) -> ::hurray_tensor::Result<u64>,
 ) -> Result {
     // SAFETY: passed on to the caller.
     let tensor = unsafe { at(tensor, "tensor") }?;
@@ -172,6 +173,24 @@ unsafe fn read(
     room.need(usize::try_from(length).unwrap_or(usize::MAX), "capacity")?;
     copy(&tensor.tensor, &mut room)?;
     Ok(())
+}
+
+/// The tensor in memory: of a mapped file without a copy, read-only, and good after the file was closed;
+/// else read. Its index arrays, scales and zero points are checked, its data is not compared with a
+/// checksum. End it with `hurray_tensor_free`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hurray_file_tensor_load(
+    tensor: *const hurray_file_tensor,
+    loaded: *mut *mut hurray_tensor,
+) -> i32 {
+    fence(|| {
+        // SAFETY: the contract of the header.
+        let tensor = unsafe { at(tensor, "tensor") }?;
+        // SAFETY: the contract of the header.
+        let mut out = unsafe { Place::new(loaded, "loaded") }?;
+        out.put(give(hurray_tensor::new(tensor.tensor.to_tensor()?)));
+        Ok(())
+    })
 }
 
 /// Checks the tensor: its checksums, where the file has them, and what its index and parameter

@@ -124,6 +124,15 @@ unsafe fn size_of_theirs<T: Growing>(pointer: *const T, name: &'static str) -> R
     Ok(size)
 }
 
+/// Refuses a struct of the exchange that has no room for all of it.
+pub(crate) fn check_room(size: u32, needed: usize, name: &'static str) -> Result {
+    if usize::try_from(size).is_ok_and(|size| size >= needed) {
+        return Ok(());
+    }
+    let (found, expected) = (Value::Unsigned(u64::from(size)), as_u64(needed));
+    Err(refuse(Rule::CapiStructSize, name, found, Expected::AtLeast(expected)))
+}
+
 /// A byte of a struct that says no or yes: 0 or 1, as in the format.
 pub(crate) fn flag(value: u8, name: &'static str) -> Result<bool> {
     match value {

@@ -13,7 +13,7 @@ use crate::failure::{Failure, Result, refuse, refused};
 use crate::fence::fence;
 use crate::fields::past_the_last;
 use crate::growing::{Form, Growing, flag, zeros};
-use crate::pointer::{Place, items};
+use crate::pointer::{Place, items, zeroed};
 
 /// Where the elements of a tensor lie. Which fields count is decided by the tag; the others are
 /// zero in an answer, and not looked at in a question.
@@ -131,6 +131,25 @@ pub unsafe extern "C" fn hurray_descriptor_layout(
         // SAFETY: the contract of the header.
         let mut form = unsafe { Form::new(layout, "layout") }?;
         form.fill(told(descriptor.layout()));
+        Ok(())
+    })
+}
+
+/// A step in elements for each dimension of a row-major, column-major or strided tensor: `rank`
+/// numbers. Refused ("capi.absent") for other layouts, where a dimension is not known, and where a
+/// step needs more than 64 bits.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hurray_descriptor_strides(
+    descriptor: *const hurray_descriptor_ref,
+    strides: *mut i64,
+) -> i32 {
+    fence(|| {
+        // SAFETY: the contract of the header.
+        let descriptor = unsafe { lent(descriptor) }?;
+        let steps = descriptor.strides().ok_or_else(|| refused(Rule::CapiAbsent, "strides"))?;
+        // SAFETY: the contract of the header.
+        let place = unsafe { zeroed(strides, descriptor.rank(), "strides") }?;
+        place.copy_from_slice(&steps);
         Ok(())
     })
 }

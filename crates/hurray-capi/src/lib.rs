@@ -12,8 +12,10 @@
 pub mod accept;
 pub mod buffer;
 pub mod builder;
+pub mod composite;
 pub mod descriptor;
 pub mod dtype;
+pub mod exchange;
 pub mod fields;
 pub mod file;
 pub mod file_tensor;
@@ -21,10 +23,12 @@ pub mod key_value;
 pub mod layout;
 pub mod library;
 pub mod locate;
+pub mod producer;
 pub mod quantization;
 pub mod rules;
 pub mod tensor;
 pub mod verdict;
+pub mod view;
 pub mod writer;
 
 mod failure;

@@ -203,6 +203,15 @@ impl Room {
     }
 }
 
+impl Room {
+    /// Fills what is left with zeros.
+    pub(crate) fn fill_zeros(&mut self) {
+        // SAFETY: so many bytes are left of memory that nobody else uses.
+        unsafe { ptr::write_bytes(self.start, 0, self.left) };
+        self.left = 0;
+    }
+}
+
 impl Write for Room {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let length = bytes.len().min(self.left);

@@ -12,6 +12,10 @@
  * A type in lower case (hurray_file) is opaque: you hold a pointer to one, and a call that ends with
  * _free ends it, once; for NULL it does nothing. A type that ends with _ref is borrowed: somebody else
  * owns it, and there is no call to free it. A type in CamelCase (HurrayVerdict) is a struct of yours.
+ * So hurray_tensor is this library's, and HurrayTensor the struct by which one leaves it or comes in.
+ *
+ * A call that says that it spends an object leaves you to free it; until then it is good for nothing
+ * else, and other calls refuse it ("capi.finished").
  *
  * ERRORS
  *
@@ -64,3 +68,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+typedef struct HurrayTensor HurrayTensor;
+typedef struct HurrayRequest HurrayRequest;
+typedef struct HurrayProducer HurrayProducer;

@@ -9,7 +9,7 @@ use ::hurray_tensor::{Buffer, Region, Tensor};
 
 use crate::builder::hurray_builder;
 use crate::descriptor::{hurray_descriptor_ref, lend, lent};
-use crate::failure::{Failure, Result, refuse};
+use crate::failure::{Failure, Result, refuse, refused};
 use crate::fence::{fence, fence_or};
 use crate::fields::past_the_last;
 use crate::growing::{Form, Growing};
@@ -20,7 +20,32 @@ use crate::pointer::{Place, at, at_mut, free, give, items};
 /// and different ones may be freed by different threads.
 #[allow(non_camel_case_types, reason = "an opaque type of C")]
 #[derive(Debug)]
-pub struct hurray_tensor(pub(crate) Tensor);
+pub struct hurray_tensor {
+    /// None once it was given away.
+    tensor: Option<Tensor>,
+}
+
+impl hurray_tensor {
+    pub(crate) fn new(tensor: Tensor) -> Self {
+        Self { tensor: Some(tensor) }
+    }
+
+    pub(crate) fn get(&self) -> Result<&Tensor> {
+        self.tensor.as_ref().ok_or_else(spent)
+    }
+
+    fn get_mut(&mut self) -> Result<&mut Tensor> {
+        self.tensor.as_mut().ok_or_else(spent)
+    }
+
+    pub(crate) fn take(&mut self) -> Result<Tensor> {
+        self.tensor.take().ok_or_else(spent)
+    }
+}
+
+fn spent() -> Failure {
+    refused(Rule::CapiFinished, "tensor")
+}
 
 /// Host memory of a caller's for one buffer of a tensor. It never grows.
 #[derive(Clone, Copy, Debug)]
@@ -102,7 +127,7 @@ pub unsafe extern "C" fn hurray_tensor_new(
         // SAFETY: the contract of the header.
         let mut out = unsafe { Place::new(tensor, "tensor") }?;
         let made = Tensor::new(descriptor.clone(), buffers(given)?)?;
-        out.put(give(hurray_tensor(made)));
+        out.put(give(hurray_tensor::new(made)));
         Ok(())
     })
 }
@@ -129,7 +154,7 @@ pub unsafe extern "C" fn hurray_tensor_build(
         // SAFETY: the contract of the header.
         let mut out = unsafe { Place::new(tensor, "tensor") }?;
         let made = Tensor::build(builder.parts()?, buffers(given)?)?;
-        out.put(give(hurray_tensor(made)));
+        out.put(give(hurray_tensor::new(made)));
         Ok(())
     })
 }
@@ -146,7 +171,7 @@ pub unsafe extern "C" fn hurray_tensor_zeroed(
         let descriptor = unsafe { lent(descriptor) }?;
         // SAFETY: the contract of the header.
         let mut out = unsafe { Place::new(tensor, "tensor") }?;
-        out.put(give(hurray_tensor(Tensor::zeroed(descriptor.clone())?)));
+        out.put(give(hurray_tensor::new(Tensor::zeroed(descriptor.clone())?)));
         Ok(())
     })
 }
@@ -162,7 +187,7 @@ pub unsafe extern "C" fn hurray_tensor_clone(
         let tensor = unsafe { at(tensor, "tensor") }?;
         // SAFETY: the contract of the header.
         let mut out = unsafe { Place::new(copy, "copy") }?;
-        out.put(give(hurray_tensor(tensor.0.clone())));
+        out.put(give(hurray_tensor::new(tensor.get()?.clone())));
         Ok(())
     })
 }
@@ -184,7 +209,7 @@ pub unsafe extern "C" fn hurray_tensor_descriptor(
 ) -> *const hurray_descriptor_ref {
     fence_or(ptr::null(), || {
         // SAFETY: the contract of the header.
-        Ok(lend(unsafe { at(tensor, "tensor") }?.0.descriptor()))
+        Ok(lend(unsafe { at(tensor, "tensor") }?.get()?.descriptor()))
     })
 }
 
@@ -200,15 +225,16 @@ pub unsafe extern "C" fn hurray_tensor_region(
         let tensor = unsafe { at(tensor, "tensor") }?;
         // SAFETY: the contract of the header.
         let mut form = unsafe { Form::new(region, "region") }?;
-        let buffer = tensor.0.buffers().get(place).ok_or_else(|| past_the_last("place", place))?;
+        let buffer =
+            tensor.get()?.buffers().get(place).ok_or_else(|| past_the_last("place", place))?;
         form.fill(told(buffer));
         Ok(())
     })
 }
 
-/// Where buffer `place` starts, as in `hurray_tensor_region`, to be written to: of memory that may be written to and that no
-/// other share is in ("memory.read-only", "memory.shared" where that is not so). Write until the tensor
-/// is next used, and not before `lead`.
+/// Where buffer `place` starts, as in `hurray_tensor_region`, to be written to: of memory that may be
+/// written to, and that no other share is in ("memory.read-only", "memory.shared" where that is not
+/// so). Write until the tensor is next used, and not before `lead`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hurray_tensor_write(
     tensor: *mut hurray_tensor,
@@ -220,7 +246,8 @@ pub unsafe extern "C" fn hurray_tensor_write(
         let tensor = unsafe { at_mut(tensor, "tensor") }?;
         // SAFETY: the contract of the header.
         let mut out = unsafe { Place::new(data, "data") }?;
-        let host = tensor.0.host_mut(place).ok_or_else(|| past_the_last("place", place))?;
+        let host =
+            tensor.get_mut()?.host_mut(place).ok_or_else(|| past_the_last("place", place))?;
         out.put(host?.cast());
         Ok(())
     })
@@ -233,7 +260,7 @@ pub unsafe extern "C" fn hurray_tensor_check_contents(tensor: *const hurray_tens
     fence(|| {
         // SAFETY: the contract of the header.
         let tensor = unsafe { at(tensor, "tensor") }?;
-        Ok(tensor.0.check_contents()?)
+        Ok(tensor.get()?.check_contents()?)
     })
 }
 

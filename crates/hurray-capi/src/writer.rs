@@ -3,8 +3,8 @@
 use std::ffi::{c_char, c_void};
 use std::io::{self, Write};
 
-use hurray_tensor::format::{FileOptions, Rule};
-use hurray_tensor::{AtomicFile, FileWriter, WriteOptions};
+use ::hurray_tensor::format::{FileOptions, Rule};
+use ::hurray_tensor::{AtomicFile, FileWriter, WriteOptions};
 
 use crate::buffer::{HurrayBytes, buffers_of};
 use crate::descriptor::{hurray_descriptor_ref, lent};
@@ -12,7 +12,8 @@ use crate::failure::{Result, refused};
 use crate::fence::{fence, fence_or};
 use crate::growing::{Growing, flag, read, read_or_zeros, zeros};
 use crate::key_value::{HurrayKeyValue, key_value};
-use crate::pointer::{Place, at_mut, free, give, path_of, text};
+use crate::pointer::{Place, at, at_mut, free, give, path_of, text};
+use crate::tensor::hurray_tensor;
 
 /// How a file is written. Wherever one is asked for, NULL stands for a struct of zeros.
 #[derive(Clone, Copy, Debug)]
@@ -143,6 +144,24 @@ pub unsafe extern "C" fn hurray_writer_tensor(
     })
 }
 
+/// Writes a tensor that is in host memory, from where it is.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hurray_writer_put(
+    writer: *mut hurray_writer,
+    name: *const c_char,
+    tensor: *const hurray_tensor,
+) -> i32 {
+    fence(|| {
+        // SAFETY: the contract of the header.
+        let writer = unsafe { at_mut(writer, "writer") }?;
+        // SAFETY: the contract of the header.
+        let name = unsafe { text(name, "name") }?;
+        // SAFETY: the contract of the header.
+        let tensor = unsafe { at(tensor, "tensor") }?;
+        Ok(writer.open()?.write(name, &tensor.get()?.borrowed()?)?)
+    })
+}
+
 /// Lets `name` stand for a tensor that was written already.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hurray_writer_alias(
@@ -192,7 +211,7 @@ pub unsafe extern "C" fn hurray_writer_text(
         let key = unsafe { text(key, "key") }?;
         // SAFETY: the contract of the header.
         let value = unsafe { text(value, "value") }?;
-        Ok(writer.open()?.key_value(key, &hurray_tensor::format::KvValue::String(value))?)
+        Ok(writer.open()?.key_value(key, &::hurray_tensor::format::KvValue::String(value))?)
     })
 }
 

@@ -38,3 +38,13 @@ fn errors_are_told() {
 fn files_are_written_and_read() {
     compile_and_run("files");
 }
+
+#[test]
+fn tensors_are_held_and_let_go_of() {
+    compile_and_run("tensors");
+}
+
+#[test]
+fn tensors_are_handed_over_and_taken() {
+    compile_and_run("exchange");
+}

@@ -10,12 +10,13 @@
 
 use std::sync::Arc;
 
-use hurray_format::{DeviceTag, Expected, Rule, SyncMode, Value};
+use hurray_format::{Descriptor, DeviceTag, Expected, Rule, SyncMode, Value};
 
 use crate::buffer::{Buffer, HostBuffer};
 use crate::device::{Device, Event, EventKind, Stream};
 use crate::error::Result;
 use crate::memory::refuse;
+use crate::tensor::Tensor;
 
 /// Something held in buffers: a buffer, or a tensor.
 pub trait Held: Clone + Send + 'static {
@@ -196,6 +197,14 @@ impl<T: Held> Offered<T> {
     /// The value and its fences, to be handed on as they are.
     pub(crate) fn into_parts(self) -> (T, Vec<Fence>) {
         (self.value, self.fences)
+    }
+}
+
+impl Offered<Tensor> {
+    /// What is offered. Its handles say how the memory is once it has been waited for;
+    /// [`sync_mode`](Self::sync_mode) says what for.
+    pub fn descriptor(&self) -> &Descriptor {
+        self.value.descriptor()
     }
 }
 

@@ -21,7 +21,9 @@ pub(super) fn defines() -> Outcome<String> {
          // `layer_index` of a layout where the layer of the model is not said.\n\
          #define HURRAY_NO_LAYER UINT32_MAX\n\
          // `zero_points` of a symmetric scheme, which has none.\n\
-         #define HURRAY_NO_BUFFER UINT32_MAX\n",
+         #define HURRAY_NO_BUFFER UINT32_MAX\n\
+         // `end` of a range that goes to the end of its dimension.\n\
+         #define HURRAY_TO_END UINT64_MAX\n",
     );
     for (purpose, prefix, values) in groups() {
         write!(text, "\n// {purpose}\n")?;

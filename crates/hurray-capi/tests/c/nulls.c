@@ -42,6 +42,24 @@ static int32_t write_nothing(void *context, const void *bytes, size_t length)
     return 0;
 }
 
+static HurrayTensor out_tensor = {.struct_size = sizeof out_tensor};
+static HurrayProducer out_producer = {.struct_size = sizeof out_producer};
+
+/* A tensor in a struct, as a consumer gets it. */
+static HurrayTensor *handed_over(const hurray_tensor *tensor)
+{
+    static HurrayTensor struct_of_another = {.struct_size = sizeof struct_of_another};
+    OK(hurray_tensor_export(tensor, &struct_of_another));
+    return &struct_of_another;
+}
+
+static HurrayProducer *producing(const hurray_tensor *tensor)
+{
+    static HurrayProducer struct_of_another = {.struct_size = sizeof struct_of_another};
+    OK(hurray_tensor_producer(tensor, &struct_of_another));
+    return &struct_of_another;
+}
+
 int main(int count, char **arguments)
 {
     char path[4096];
@@ -53,6 +71,7 @@ int main(int count, char **arguments)
     uint32_t u32 = 0;
     uint8_t u8 = 0;
     size_t size = 0;
+    void *pointer = NULL;
     unsigned char room[64] = {0};
     HurrayAccept HurrayAccept_ = {.struct_size = sizeof HurrayAccept_};
     HurrayRule HurrayRule_ = {.struct_size = sizeof HurrayRule_};
@@ -67,12 +86,23 @@ int main(int count, char **arguments)
     HurrayBytes HurrayBytes_ = {room, 1};
     HurrayTile HurrayTile_;
     HurrayLocation HurrayLocation_;
+    HurrayMemory HurrayMemory_ = {.data = room, .length = 1};
+    HurrayRegion HurrayRegion_ = {.struct_size = sizeof HurrayRegion_};
+    HurrayCut HurrayCut_ = {0, HURRAY_TO_END, 1};
+    HurrayRequest HurrayRequest_ = {.abi_version = HURRAY_ABI_VERSION,
+                                    .struct_size = sizeof HurrayRequest_};
+#define HurrayTensor_ out_tensor
+#define HurrayProducer_ out_producer
 
     hurray_descriptor *new_descriptor = NULL, *a_descriptor = NULL;
     hurray_builder *new_builder = NULL, *a_builder = NULL;
     hurray_writer *new_writer = NULL, *a_writer = NULL;
     hurray_file *new_file = NULL, *a_file = NULL;
     hurray_file_tensor *new_file_tensor = NULL, *a_file_tensor = NULL;
+    hurray_tensor *new_tensor = NULL, *a_tensor = NULL;
+    hurray_offer *new_offer = NULL, *a_offer = NULL;
+    hurray_producer *new_producer = NULL, *a_producer = NULL;
+    hurray_composite *new_composite = NULL, *a_composite = NULL;
 
     /* A shard of one byte, so that there is something to ask for. */
     OK(hurray_builder_new(HURRAY_DTYPE_UINT8, NULL, numbers, 1, &a_builder));
@@ -88,10 +118,21 @@ int main(int count, char **arguments)
     OK(hurray_file_find(a_file, "m", &a_file_tensor));
     OK(hurray_writer_create(path, NULL, &a_writer));
 
+    OK(hurray_file_tensor_load(a_file_tensor, &a_tensor));
+    OK(hurray_offer_take(handed_over(a_tensor), NULL, &a_offer));
+    OK(hurray_producer_take(producing(a_tensor), &a_producer));
+    const hurray_tensor *const tensors[] = {a_tensor};
+    OK(hurray_composite_new(tensors, 1, &a_composite));
+
 /* CALLS */
 
     CHECK(new_descriptor == NULL && new_builder == NULL && new_writer == NULL);
-    CHECK(new_file == NULL && new_file_tensor == NULL);
+    CHECK(new_file == NULL && new_file_tensor == NULL && new_tensor == NULL);
+    CHECK(new_offer == NULL && new_producer == NULL && new_composite == NULL);
+    hurray_composite_free(a_composite);
+    hurray_producer_free(a_producer);
+    hurray_offer_free(a_offer);
+    hurray_tensor_free(a_tensor);
     hurray_writer_free(a_writer);
     hurray_file_tensor_free(a_file_tensor);
     hurray_file_free(a_file);
