@@ -941,7 +941,8 @@ int32_t hurray_tensor_row_major(const hurray_tensor *tensor, uint64_t most, hurr
 int32_t hurray_tensor_export(const hurray_tensor *tensor, HurrayTensor *out);
 
 // Hands a tensor over whole, and spends it: where no other share is in the memory, and it may be
-// written to, the consumer may write. As `hurray_tensor_export` besides.
+// written to and begins at a multiple of 64, the consumer may write. As `hurray_tensor_export`
+// besides.
 int32_t hurray_tensor_give(hurray_tensor *tensor, HurrayTensor *out);
 
 // Takes a tensor out of a struct and checks all of it: versions and sizes, its descriptor, each

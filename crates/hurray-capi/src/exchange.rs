@@ -62,7 +62,8 @@ pub unsafe extern "C" fn hurray_tensor_export(
 }
 
 /// Hands a tensor over whole, and spends it: where no other share is in the memory, and it may be
-/// written to, the consumer may write. As `hurray_tensor_export` besides.
+/// written to and begins at a multiple of 64, the consumer may write. As `hurray_tensor_export`
+/// besides.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hurray_tensor_give(
     tensor: *mut hurray_tensor,

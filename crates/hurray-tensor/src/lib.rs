@@ -33,4 +33,6 @@ mod examples {
     mod readme {}
     #[doc = include_str!("../../../docs/guide/files.md")]
     mod files {}
+    #[doc = include_str!("../../../docs/guide/c.md")]
+    mod c {}
 }

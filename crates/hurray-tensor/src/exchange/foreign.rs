@@ -122,7 +122,10 @@ pub(super) unsafe fn take<T: Struct>(from: *mut T) -> Result<(Theirs<T>, T)> {
     let (owner, is_whole) = unsafe { take_head(from) }?;
     is_whole?;
     // SAFETY: of this version, and as large as the struct at least.
-    let raw = unsafe { from.read() };
+    let mut raw = unsafe { from.read() };
+    // Callbacks are called with this copy, and refuse a struct that is released.
+    // SAFETY: it begins with the four fields.
+    unsafe { (&raw mut raw).cast::<Head<T>>().write(owner.0) };
     Ok((owner, raw))
 }
 

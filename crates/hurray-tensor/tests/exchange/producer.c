@@ -218,12 +218,22 @@ static int32_t make_composite(struct HurrayTensor *out) {
     return HURRAY_OK;
 }
 
-/* A group of a partition and a plain tensor. */
+static int32_t make_quantized(struct HurrayTensor *out);
+
+/* A group of a partition and a quantized tensor. */
 static int32_t make_nested(struct HurrayTensor *out) {
+    static const uint64_t shape[] = {1};
     struct Made *it = begin();
     if (!it) return HURRAY_OUT_OF_MEMORY;
-    begin_descriptor(&it->descriptor, 0, 0x03, 0x0B, 0, NULL);
-    return free(it), make_composite(out);
+    begin_descriptor(&it->descriptor, 0, 0x03, 0x0B, 1, shape);
+    put(&it->descriptor, 3, 4);
+    put(&it->descriptor, 2, 4);
+    put(&it->descriptor, 0, 1);
+    if (make_composite(&it->members[0]) || make_quantized(&it->members[1])) abort();
+    for (it->member_count = 0; it->member_count < 2; ++it->member_count)
+        it->member_list[it->member_count] = &it->members[it->member_count];
+    end(it, out);
+    return HURRAY_OK;
 }
 
 /* int4 [3, 40] in blocks of 32 with scales of their own, 1 to 6. */
@@ -232,7 +242,7 @@ static int32_t make_quantized(struct HurrayTensor *out) {
     struct Made *it = begin();
     struct Part *data, *scales;
     if (!it) return HURRAY_OUT_OF_MEMORY;
-    begin_descriptor(&it->descriptor, 1, 0x12, 0x01, 2, shape);
+    begin_descriptor(&it->descriptor, 1, 0x48, 0x01, 2, shape);
     put(&it->descriptor, 2, 1);
     data = add(it, 60, HURRAY_DEVICE_CPU, HURRAY_SYNC_PRODUCER_SYNCED, HURRAY_CLASS_STANDARD);
     memset(data->memory, 0x21, 60);
