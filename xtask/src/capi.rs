@@ -13,9 +13,8 @@ use crate::{Outcome, install, metadata, run};
 const PROGRAMS: &str = "crates/hurray-capi/tests/c";
 const PROJECT: &str = "crates/hurray-capi/tests/cmake";
 
-/// What the checks need, what it is called in Debian, and what cannot be checked without it.
-const TOOLS: &[(&str, &str)] =
-    &[("pkg-config", "pkg-config"), ("cmake", "cmake"), ("valgrind", "valgrind")];
+/// What the checks need beside a compiler; in Debian the packages have the same names.
+const TOOLS: &[&str] = &["pkg-config", "cmake", "valgrind"];
 
 /// Runs what can be run here; says what could not, and how to install what it takes.
 pub(crate) fn check() -> Outcome<Option<String>> {
@@ -23,8 +22,7 @@ pub(crate) fn check() -> Outcome<Option<String>> {
         let output = run::keep(Command::new(tool).arg("--version"));
         output.is_ok_and(|output| output.status.success())
     };
-    let (present, missing): (Vec<_>, Vec<_>) = TOOLS.iter().partition(|(tool, _)| has(tool));
-    let present: Vec<&str> = present.iter().map(|(tool, _)| *tool).collect();
+    let (present, missing): (Vec<&str>, Vec<&str>) = TOOLS.iter().partition(|tool| has(tool));
 
     let scratch = metadata::read()?.target_directory.join("capi");
     if scratch.exists() {
@@ -33,8 +31,10 @@ pub(crate) fn check() -> Outcome<Option<String>> {
     let prefix = scratch.join("prefix");
     install::install(&prefix, install::Profile::Debug)?;
     if present.contains(&"pkg-config") {
-        for program in with_pkg_config(&prefix, &scratch)? {
-            run_program(&program, &prefix, &scratch, present.contains(&"valgrind"))?;
+        for (program, kind) in with_pkg_config(&prefix, &scratch)? {
+            // Of the same code once is enough.
+            let valgrind = kind == "shared" && present.contains(&"valgrind");
+            run_program(&program, &prefix, &scratch, valgrind)?;
         }
     }
     if present.contains(&"cmake") {
@@ -43,15 +43,12 @@ pub(crate) fn check() -> Outcome<Option<String>> {
     if missing.is_empty() {
         return Ok(None);
     }
-    let packages: Vec<&str> = missing.iter().map(|(_, package)| *package).collect();
-    Ok(Some(format!(
-        "only in part: without {names}; as root: apt-get install {names}",
-        names = packages.join(" ")
-    )))
+    let names = missing.join(" ");
+    Ok(Some(format!("only in part: without {names}; as root: apt-get install {names}")))
 }
 
-/// Every test program, against the shared library and against the static one.
-fn with_pkg_config(prefix: &Path, scratch: &Path) -> Outcome<Vec<PathBuf>> {
+/// Every test program, linked with the shared library and with the static one.
+fn with_pkg_config(prefix: &Path, scratch: &Path) -> Outcome<Vec<(PathBuf, &'static str)>> {
     let mut programs = Vec::new();
     for (kind, extra) in [("shared", &[][..]), ("static", &["--static"])] {
         let mut ask = Command::new("pkg-config");
@@ -75,7 +72,7 @@ fn with_pkg_config(prefix: &Path, scratch: &Path) -> Outcome<Vec<PathBuf>> {
                 _ => OsStr::new(flag),
             }));
             run::show(&mut compile)?;
-            programs.push(program);
+            programs.push((program, kind));
         }
     }
     Ok(programs)

@@ -36,3 +36,15 @@ mod fence;
 mod growing;
 mod pointer;
 mod words;
+
+/// The header lets any number of threads look at an object at once, and any thread end it.
+const _: () = {
+    const fn shared<T: Send + Sync>() {}
+    shared::<descriptor::hurray_descriptor>();
+    shared::<builder::hurray_builder>();
+    shared::<tensor::hurray_tensor>();
+    shared::<exchange::hurray_offer>();
+    shared::<composite::hurray_composite>();
+    shared::<file::hurray_file>();
+    shared::<file_tensor::hurray_file_tensor>();
+};
