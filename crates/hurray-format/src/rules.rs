@@ -427,6 +427,8 @@ rules! {
     MemoryReadOnly = "memory.read-only", "10", Refused, "the memory is read-only";
     MemoryShared = "memory.shared", "01", Refused, "somebody else holds the memory too";
     MemoryMayChange = "memory.may-change", "01", Refused, "others can still change this memory; copy it out";
+    MemoryOwner = "memory.owner", "01", Misuse, "the memory is kept by something else than was asked for";
+    MemoryHostElsewhere = "memory.host-elsewhere", "10", Peer, "on the CPU the address and the host pointer are two places";
     // Views of tensors
     ViewType = "view.type", "03", Misuse, "asked for as another element type";
     ViewNotContiguous = "view.not-contiguous", "04", Refused, "the elements are not one run in index order";

@@ -39,7 +39,7 @@ fn hand_over(c: &mut Criterion) {
             let mut out = Exported::share(black_box(&tensor)).unwrap().into_raw();
             // SAFETY: filled just now.
             let foreign = unsafe { Foreign::take(black_box(&raw mut out)) }.unwrap();
-            black_box(foreign.into_offered(&accept, &devices).unwrap());
+            drop(black_box(foreign.into_offered(&accept, &devices).unwrap()));
         });
     });
     group.bench_function("hurray-export", |b| {

@@ -15,10 +15,13 @@ mod offered;
 mod stream;
 mod tensor;
 
-pub use buffer::{Buffer, BufferMut, DeviceMemory, HostBuffer, Returned};
+pub use buffer::{Buffer, BufferMut, DeviceMemory, HostBuffer, Returned, SharedBytes, Unfilled};
 pub use element::Element;
 pub use error::{Error, Place, Result};
 pub use file::{Access, AtomicFile, File, FileTensor, FileWriter, OpenOptions, WriteOptions, save};
+#[cfg(loom)]
+#[doc(hidden)]
+pub use memory::weaken;
 pub use memory::{Alignment, Region};
 pub use offered::{Fence, Held, Offered, Ready};
 pub use stream::{StreamReader, StreamTensor, StreamWriter};

@@ -122,7 +122,8 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// `sync.not-ready`, `memory.size`, `sync.device-mismatch`, `device.failed`.
+    /// `sync.not-ready`, `memory.size`, `sync.device-mismatch`, `device.failed`;
+    /// `memory.unaligned` for memory that starts further behind a multiple of 64.
     pub fn copy(&self, from: &Ready<Buffer>, into: DeviceMemory) -> Result<Offered<Buffer>> {
         let from = from.on(self)?;
         if from.byte_size() != into.byte_size() {
@@ -130,8 +131,12 @@ impl Stream {
             let expected = Expected::Exactly(from.byte_size());
             return Err(refuse(Rule::MemorySize, "into", found, expected));
         }
-        // What is in front of adopted memory is never read.
+        // What is in front of adopted memory is neither read nor written.
         let lead = from.lead();
+        if into.lead() > lead {
+            let (found, expected) = (Value::Unsigned(into.lead()), Expected::AtMost(lead));
+            return Err(refuse(Rule::MemoryUnaligned, "into", found, expected));
+        }
         let own = from.byte_size().saturating_sub(lead);
         let (source, target) = (from.region().part(lead, own), into.region().part(lead, own));
         if own > 0 {

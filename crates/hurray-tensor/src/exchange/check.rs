@@ -4,7 +4,7 @@ use std::mem::offset_of;
 
 use hurray_format::{BufferHandle, DeviceTag, Expected, Rule, SyncMode, Value};
 
-use super::export::keeps_host_out;
+use super::parcel::keeps_host_out;
 use super::raw::{
     BUFFER_COPIED, BUFFER_MAY_CHANGE, BUFFER_READ_ONLY, EVENT_BINARY, EVENT_MULTI_WAIT, EVENT_NONE,
     EVENT_TIMELINE, HurrayBuffer, HurraySync, NO_QUEUE_FAMILY,
@@ -16,8 +16,9 @@ use crate::memory::{Region, as_u64};
 
 const KNOWN_FLAGS: u64 = BUFFER_READ_ONLY | BUFFER_COPIED | BUFFER_MAY_CHANGE;
 
-/// Checks a buffer and says where it is.
-#[inline]
+/// Checks a buffer and says where it is. What it is then made from is memory: aligned as its handle
+/// says, not null, and not beyond the end, unless it is empty.
+#[inline(always)]
 pub(super) fn buffer(raw: &HurrayBuffer, handle: BufferHandle, place: usize) -> Result<Region> {
     if raw.handle != handle.encode() {
         return Err(other_handle(raw, handle));
@@ -30,12 +31,6 @@ pub(super) fn buffer(raw: &HurrayBuffer, handle: BufferHandle, place: usize) -> 
     if handle.device() == DeviceTag::VULKAN {
         queue_family(raw)?;
     }
-    region(raw, handle, place)
-}
-
-/// The region, whose addresses were checked. An empty buffer is nowhere.
-#[inline]
-fn region(raw: &HurrayBuffer, handle: BufferHandle, place: usize) -> Result<Region> {
     let length = handle.byte_size();
     let writable = place == 0 && raw.flags & (BUFFER_READ_ONLY | BUFFER_MAY_CHANGE) == 0;
     let mut region = Region {
@@ -82,7 +77,7 @@ fn region(raw: &HurrayBuffer, handle: BufferHandle, place: usize) -> Result<Regi
             }
         }
     }
-    // Null, and what runs past the end, is refused where the region becomes memory.
+    region.check()?;
     Ok(region)
 }
 

@@ -113,20 +113,20 @@ fn walk(
     depth: usize,
     found: &mut Vec<(Descriptor, Offered<Tensor>)>,
 ) -> Result<()> {
-    let descriptor = decode(&foreign.raw, with.accept)?;
+    let descriptor = decode(foreign.raw(), with.accept)?;
     let count = match descriptor.layout() {
         Layout::Composite(head) => head.member_count,
         _ => 0,
     };
-    check_counts(&foreign.raw, count, depth, &with.accept.limits)?;
-    let raw = foreign.raw;
+    check_counts(foreign.raw(), count, depth, &with.accept.limits)?;
+    let raw = *foreign.raw();
     if count == 0 {
         found.push((descriptor.clone(), foreign.open(descriptor, with.devices, with.request)?));
         return Ok(());
     }
     check_pointer(raw.members, "members", offset_of!(HurrayTensor, members))?;
     // Held until its members are moved out.
-    let Foreign { owner, .. } = foreign;
+    let owner = foreign.into_owner();
     found.push((descriptor.clone(), Offered::synced(Tensor::new(descriptor, [])?)));
     for place in 0..usize::try_from(count).unwrap_or(0) {
         // SAFETY: whoever took the head promised that there are as many pointers.

@@ -3,12 +3,11 @@
 #![allow(unsafe_code, reason = "structs of others are read here, and released")]
 
 use std::fmt;
-use std::mem::offset_of;
+use std::mem::{ManuallyDrop, offset_of};
 
 use hurray_format::{Expected, Rule, Value};
 
-use super::parcel::struct_size;
-use super::raw::{ABI_VERSION, Head, HurrayBuffer, HurrayProducer, HurrayTensor};
+use super::raw::{ABI_VERSION, Head, HurrayBuffer, HurrayProducer, HurrayTensor, struct_size};
 use super::refuse;
 use crate::error::Result;
 
@@ -17,11 +16,7 @@ use crate::error::Result;
 /// Nothing of it has been looked at, but that it has a version that is known here. What checks it
 /// and makes it usable is [`into_offered`](Self::into_offered), or for composites
 /// [`into_composite`](Self::into_composite).
-pub struct Foreign {
-    pub(super) owner: Theirs<HurrayTensor>,
-    /// Everything but the owner is read from here; its `release` is not used.
-    pub(super) raw: HurrayTensor,
-}
+pub struct Foreign(HurrayTensor);
 
 // SAFETY: what others hand over may be used and released from any thread; the header says so, and
 // whoever took it promised that its rules were kept.
@@ -46,21 +41,57 @@ impl Foreign {
     ///
     /// `exchange.null`, `exchange.misaligned`, `exchange.released`, `exchange.version`,
     /// `exchange.struct-size`, `exchange.flags`.
+    #[inline(always)]
     pub unsafe fn take(from: *mut HurrayTensor) -> Result<Self> {
         // SAFETY: passed on to the caller.
-        let (owner, raw) = unsafe { take(from) }?;
-        if raw.flags != 0 {
+        let head = unsafe { head_of(from) }?;
+        if let Err(error) = check_head(head) {
+            let theirs = Theirs(*head);
+            head.release = None;
+            drop(theirs);
+            return Err(error);
+        }
+        // SAFETY: of this version, and as large as the struct at least.
+        let taken = Self(unsafe { from.read() });
+        head.release = None;
+        if taken.0.flags != 0 {
             let at = offset_of!(HurrayTensor, flags);
-            let found = Value::Tag(raw.flags);
+            let found = Value::Tag(taken.0.flags);
             return Err(refuse(Rule::ExchangeFlags, "flags", at, found, Expected::Exactly(0)));
         }
-        Ok(Self { owner, raw })
+        Ok(taken)
+    }
+
+    /// The struct; its pointers are what whoever took it promised.
+    #[inline]
+    pub(super) fn raw(&self) -> &HurrayTensor {
+        &self.0
+    }
+
+    /// What releases it.
+    #[inline]
+    pub(super) fn into_owner(self) -> Theirs<HurrayTensor> {
+        ManuallyDrop::new(self).owner()
+    }
+
+    /// What releases it, for whoever forgets it then.
+    #[inline(always)]
+    fn owner(&self) -> Theirs<HurrayTensor> {
+        let HurrayTensor { abi_version, struct_size, release, private_data, .. } = self.0;
+        Theirs(Head { abi_version, struct_size, release, private_data })
+    }
+}
+
+impl Drop for Foreign {
+    #[inline(always)]
+    fn drop(&mut self) {
+        drop(self.owner());
     }
 }
 
 impl fmt::Debug for Foreign {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let HurrayTensor { buffer_count, member_count, .. } = self.raw;
+        let HurrayTensor { buffer_count, member_count, .. } = self.0;
         write!(f, "Foreign({buffer_count} buffers, {member_count} members)")
     }
 }
@@ -117,6 +148,7 @@ impl<T: Struct> Drop for Theirs<T> {
 /// # Safety
 ///
 /// As [`Foreign::take`], for that struct.
+#[inline]
 pub(super) unsafe fn take<T: Struct>(from: *mut T) -> Result<(Theirs<T>, T)> {
     // SAFETY: passed on to the caller.
     let (owner, is_whole) = unsafe { take_head(from) }?;

@@ -2,22 +2,24 @@
 
 #![allow(unsafe_code, reason = "what structs of others point to is read and taken over here")]
 
+use std::any::Any;
 use std::mem::offset_of;
 use std::slice;
 
 use hurray_format::{
-    Accept, BufferHandle, Descriptor, DeviceTag, Expected, Rule, Silent, SyncMode, Value,
+    Accept, Array, BufferHandle, Descriptor, DescriptorRef, DeviceTag, Expected, Rule, Silent,
+    SyncMode, Value,
 };
 use smallvec::SmallVec;
 
-use super::foreign::{Foreign, Theirs, check_head, check_pointer, head_of, take_head};
+use super::foreign::{Foreign, check_head, check_pointer, head_of, take_head};
 use super::raw::{EVENT_BINARY, HurrayBuffer, HurraySync, HurrayTensor};
 use super::request::Request;
 use super::{check, refuse};
 use crate::buffer::Buffer;
 use crate::device::{Devices, Event, RawEvent};
 use crate::error::Result;
-use crate::memory::{Region, as_u64, share};
+use crate::memory::{Region, Shared, as_u64};
 use crate::offered::{Fence, Offered};
 use crate::tensor::Tensor;
 
@@ -33,43 +35,71 @@ impl Foreign {
     /// The rules of `exchange.*`; those of the descriptor; `memory.address-null`,
     /// `memory.address-misaligned`, `memory.address-beyond`; `exchange.composite` for a head,
     /// which is for [`into_composite`](Self::into_composite).
+    #[inline]
     pub fn into_offered(self, accept: &Accept, devices: &Devices) -> Result<Offered<Tensor>> {
-        if self.raw.member_count != 0 {
-            let at = offset_of!(HurrayTensor, member_count);
-            let found = Value::Unsigned(self.raw.member_count);
-            let rule = Rule::ExchangeComposite;
-            return Err(refuse(rule, "member_count", at, found, Expected::Exactly(0)));
-        }
-        let descriptor = decode(&self.raw, accept)?;
+        check_no_members(self.raw())?;
+        let descriptor = decode(self.raw(), accept)?;
         self.open(descriptor, devices, None)
     }
 
     /// The same once its descriptor is read, and against what was asked for.
+    #[inline]
     pub(super) fn open(
         self,
         descriptor: Descriptor,
         devices: &Devices,
         request: Option<&Request>,
     ) -> Result<Offered<Tensor>> {
-        let Self { owner, raw } = self;
-        let structs = buffer_structs(&raw, &descriptor)?;
-        let mut places: SmallVec<[Place; 3]> = SmallVec::new();
-        for (place, (pointer, handle)) in structs.iter().zip(descriptor.buffers()).enumerate() {
-            places.push(look_at(*pointer, *handle, place, request)?);
+        let structs = buffer_structs(self.raw(), descriptor.buffer_count())?;
+        if let ([pointer], [handle]) = (structs, descriptor.buffers()) {
+            let (theirs, region) = look_at(*pointer, *handle, 0, request)?;
+            let sync = theirs.sync;
+            let buffer = Buffer::whole(hold(region, self.into_owner()));
+            if handle.sync() == SyncMode::PRODUCER_SYNCED {
+                return Ok(Offered::synced(Tensor::checked(descriptor, buffer)));
+            }
+            let fence = fence(&sync, handle.sync(), &buffer, devices)?;
+            return Offered::new(Tensor::new(descriptor, [buffer])?, vec![fence]);
         }
-        if places.iter().any(|place| place.is_binary()) {
-            check_shared(&places)?;
+        take_several(self, descriptor, devices, request)
+    }
+}
+
+impl Foreign {
+    /// Checks all of it, and shows what it is where it lies; nothing is taken over yet. Whoever
+    /// does not like its type or shape drops it then.
+    ///
+    /// # Errors
+    ///
+    /// As [`into_offered`](Self::into_offered).
+    #[inline(always)]
+    pub fn look(&self, accept: &Accept) -> Result<DescriptorRef<'_>> {
+        let raw = self.raw();
+        let bytes = descriptor_bytes(raw, accept)?;
+        let descriptor = DescriptorRef::read_with(bytes, accept, &mut Silent)?;
+        check_no_members(raw)?;
+        let handles = descriptor.buffers();
+        let structs = buffer_structs(raw, handles.len())?;
+        for (place, pointer) in structs.iter().enumerate() {
+            if let Some(handle) = handles.at(place) {
+                let (theirs, _) = look_at(*pointer, handle, place, None)?;
+                if theirs.sync.event_kind == EVENT_BINARY {
+                    check_shared(structs, place, &theirs.sync)?;
+                }
+            }
         }
-        take_over(owner, descriptor, places, devices)
+        Ok(descriptor)
     }
 }
 
 /// The descriptor, which must be exactly as long as was said.
+#[inline]
 pub(super) fn decode(raw: &HurrayTensor, accept: &Accept) -> Result<Descriptor> {
     Ok(Descriptor::decode_with(descriptor_bytes(raw, accept)?, accept, &mut Silent)?)
 }
 
 /// The bytes of the descriptor, no more of them than the reader's limit allows.
+#[inline(always)]
 fn descriptor_bytes<'a>(raw: &'a HurrayTensor, accept: &Accept) -> Result<&'a [u8]> {
     let at = offset_of!(HurrayTensor, descriptor);
     check_pointer(raw.descriptor, "descriptor", at)?;
@@ -90,11 +120,8 @@ fn descriptor_bytes<'a>(raw: &'a HurrayTensor, accept: &Accept) -> Result<&'a [u
 }
 
 /// The array of buffers, once it is known to be as long as the descriptor's table.
-fn buffer_structs<'a>(
-    raw: &'a HurrayTensor,
-    descriptor: &Descriptor,
-) -> Result<&'a [*mut HurrayBuffer]> {
-    let count = descriptor.buffer_count();
+#[inline(always)]
+fn buffer_structs(raw: &HurrayTensor, count: usize) -> Result<&[*mut HurrayBuffer]> {
     if raw.buffer_count != as_u64(count) {
         let at = offset_of!(HurrayTensor, buffer_count);
         let found = Value::Unsigned(raw.buffer_count);
@@ -109,27 +136,14 @@ fn buffer_structs<'a>(
     Ok(unsafe { slice::from_raw_parts(raw.buffers, count) })
 }
 
-/// A buffer that was checked.
-struct Place {
-    pointer: *mut HurrayBuffer,
-    region: Region,
-    sync: HurraySync,
-    mode: SyncMode,
-}
-
-impl Place {
-    fn is_binary(&self) -> bool {
-        self.mode == SyncMode::EVENT && self.sync.event_kind == EVENT_BINARY
-    }
-}
-
-#[inline]
-fn look_at(
+/// A buffer's struct and where its memory is, once all of it is checked.
+#[inline(always)]
+fn look_at<'a>(
     pointer: *mut HurrayBuffer,
     handle: BufferHandle,
     place: usize,
     request: Option<&Request>,
-) -> Result<Place> {
+) -> Result<(&'a HurrayBuffer, Region)> {
     // SAFETY: an entry of the array is null or a struct, by the promise of whoever took the
     // tensor, and nobody else uses it.
     check_head(unsafe { head_of(pointer) }?)?;
@@ -139,68 +153,91 @@ fn look_at(
     if let Some(request) = request {
         request.check_answer(raw, handle, place)?;
     }
-    Ok(Place { pointer, region, sync: raw.sync, mode: handle.sync() })
+    Ok((raw, region))
 }
 
-/// An event that allows one wait is one buffer's.
-fn check_shared(places: &[Place]) -> Result<()> {
-    for (number, place) in places.iter().enumerate().filter(|(_, place)| place.is_binary()) {
-        let before = places.iter().take(number);
-        if before
-            .filter(|other| other.is_binary())
-            .any(|other| other.sync.event == place.sync.event)
-        {
+/// Each of several buffers is moved out and holds its own memory. All are checked before one is.
+fn take_several(
+    foreign: Foreign,
+    descriptor: Descriptor,
+    devices: &Devices,
+    request: Option<&Request>,
+) -> Result<Offered<Tensor>> {
+    let structs = buffer_structs(foreign.raw(), descriptor.buffer_count())?;
+    let mut found: SmallVec<[(Region, HurraySync); 3]> = SmallVec::new();
+    for (place, (pointer, handle)) in structs.iter().zip(descriptor.buffers()).enumerate() {
+        let (theirs, region) = look_at(*pointer, *handle, place, request)?;
+        if theirs.sync.event_kind == EVENT_BINARY {
+            check_shared(structs, place, &theirs.sync)?;
+        }
+        found.push((region, theirs.sync));
+    }
+    let mut buffers: SmallVec<[Buffer; 3]> = SmallVec::new();
+    for (pointer, (region, _)) in structs.iter().zip(&found) {
+        // SAFETY: as in `look_at`. One struct that is named twice is found released here.
+        let (buffer, is_whole) = unsafe { take_head(*pointer) }?;
+        is_whole?;
+        buffers.push(Buffer::whole(hold(*region, buffer)));
+    }
+    drop(foreign);
+    let handles = descriptor.buffers().iter();
+    let fences: Vec<Fence> = handles
+        .zip(&found)
+        .zip(&buffers)
+        .map(|((handle, (_, sync)), buffer)| fence(sync, handle.sync(), buffer, devices))
+        .collect::<Result<_>>()?;
+    let tensor = Tensor::new(descriptor, buffers)?;
+    match fences.iter().all(|fence| matches!(fence, Fence::Synced)) {
+        true => Ok(Offered::synced(tensor)),
+        false => Offered::new(tensor, fences),
+    }
+}
+
+/// An event that allows one wait is one buffer's. Those before `place` were looked at.
+#[cold]
+fn check_shared(structs: &[*mut HurrayBuffer], place: usize, sync: &HurraySync) -> Result<()> {
+    for pointer in structs.iter().take(place) {
+        // SAFETY: a struct that was looked at.
+        let other = unsafe { &(**pointer).sync };
+        if other.event_kind == EVENT_BINARY && other.event == sync.event {
             let at = offset_of!(HurrayBuffer, sync).saturating_add(offset_of!(HurraySync, event));
-            let found = Value::Tag(place.sync.event);
             let rule = Rule::ExchangeEventShared;
-            return Err(refuse(rule, "event", at, found, Expected::Unsaid));
+            return Err(refuse(rule, "event", at, Value::Tag(sync.event), Expected::Unsaid));
         }
     }
     Ok(())
 }
 
-/// Makes the buffers ours. A tensor of one buffer is held as it is; of several each is moved out.
-fn take_over(
-    owner: Theirs<HurrayTensor>,
-    descriptor: Descriptor,
-    places: SmallVec<[Place; 3]>,
-    devices: &Devices,
-) -> Result<Offered<Tensor>> {
-    let synced = places.iter().all(|place| place.mode == SyncMode::PRODUCER_SYNCED);
-    let mut buffers: SmallVec<[Buffer; 3]> = SmallVec::new();
-    if let [place] = places.as_slice() {
-        buffers.push(Buffer::whole(share(place.region, owner)?));
-    } else {
-        for place in &places {
-            // SAFETY: as in `look_at`. One struct that is named twice is found released here.
-            let (buffer, is_whole) = unsafe { take_head(place.pointer) }?;
-            is_whole?;
-            buffers.push(Buffer::whole(share(place.region, buffer)?));
-        }
-        drop(owner);
+#[inline]
+fn check_no_members(raw: &HurrayTensor) -> Result<()> {
+    if raw.member_count == 0 {
+        return Ok(());
     }
-    if synced {
-        return Ok(Offered::synced(Tensor::new(descriptor, buffers)?));
-    }
-    let fences = places.iter().zip(&buffers).map(|(place, buffer)| fence(place, buffer, devices));
-    let fences = fences.collect::<Result<_>>()?;
-    Offered::new(Tensor::new(descriptor, buffers)?, fences)
+    let at = offset_of!(HurrayTensor, member_count);
+    let found = Value::Unsigned(raw.member_count);
+    Err(refuse(Rule::ExchangeComposite, "member_count", at, found, Expected::Exactly(0)))
 }
 
-fn fence(place: &Place, buffer: &Buffer, devices: &Devices) -> Result<Fence> {
-    let Place { region, sync, mode, .. } = place;
+/// Memory of others. It was checked to be aligned to 64, so that none in front of it is held.
+#[inline(always)]
+fn hold<K: Any + Send>(region: Region, keep: K) -> Shared {
+    Shared::settled(region, 0, keep)
+}
+
+/// What is to be waited for, and is released before its buffer.
+fn fence(sync: &HurraySync, mode: SyncMode, buffer: &Buffer, devices: &Devices) -> Result<Fence> {
     let tag = DeviceTag::from_tag(sync.device_tag);
+    let region = buffer.region();
     let device = devices.find(tag, region.ordinal, &region.uuid).cloned();
-    match *mode {
+    match mode {
         SyncMode::EVENT => {
             let kind = check::event_kind(sync)?;
             let raw = RawEvent { kind, handle: sync.event, value: sync.event_value };
-            let mut release = EventRelease { sync: *sync, _buffer: buffer.clone() };
+            let mut held = EventRelease { sync: *sync, _buffer: buffer.clone() };
+            let release = move || held.run();
             // SAFETY: the producer's event, open until it is released, in the driver that its tag
             // names.
-            Ok(Fence::Event(unsafe {
-                Event::borrow_until(move || release.run(), tag, device, raw)
-            }))
+            Ok(Fence::Event(unsafe { Event::borrow_until(release, tag, device, raw) }))
         }
         SyncMode::CONSUMER_STREAM => Ok(Fence::Stream { tag, device, handle: sync.stream }),
         _ => Ok(Fence::Synced),

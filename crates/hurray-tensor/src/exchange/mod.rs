@@ -31,7 +31,19 @@ pub use producer::ForeignProducer;
 pub use request::{Copying, Request};
 pub use status::Status;
 
+use std::mem::ManuallyDrop;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use hurray_format::{Error as FormatError, Expected, Rule, Value};
+
+/// Runs what may panic, and lets no panic out: what it was to release counts as released.
+#[inline]
+fn quietly(work: impl FnOnce()) {
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(work)) {
+        // Dropping it could panic again.
+        let _ = ManuallyDrop::new(panic);
+    }
+}
 
 /// A refusal at the field `at` bytes into its struct.
 #[cold]

@@ -9,35 +9,40 @@
 
 use std::alloc::{Layout, alloc, dealloc};
 use std::mem::{ManuallyDrop, offset_of};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicUsize, Ordering, fence};
 
-use hurray_format::Descriptor;
+use hurray_format::{BufferHandle, Descriptor, DeviceTag, MemoryClass};
 
-use super::raw::{ABI_VERSION, Head, HurrayBuffer, HurraySync, HurrayTensor};
+use super::export::Exported;
+use super::quietly;
+use super::raw::struct_size;
+use super::raw::{ABI_VERSION, Head, HurrayBuffer, HurraySync, HurrayTensor, NO_QUEUE_FAMILY};
 use crate::buffer::Buffer;
 use crate::device::Event;
 use crate::error::{Error, Result};
 use crate::memory::as_u64;
+use crate::offered::Fence;
 
 /// One buffer to be handed over.
-pub(super) struct Part {
-    /// Filled, but for the first four fields and the release of the event.
-    pub(super) raw: HurrayBuffer,
+pub(super) struct Part<'a> {
+    pub(super) handle: &'a BufferHandle,
     pub(super) keep: Buffer,
-    /// There where the sync mode is EVENT.
-    pub(super) event: Option<Event>,
+    pub(super) fence: Fence,
+    /// `BUFFER_*`.
+    pub(super) flags: u64,
 }
 
+/// How the allocation starts.
 #[repr(C)]
-struct Parcel {
+pub(super) struct Parcel {
     /// The tensor, and each of its buffers that is not released.
     holders: AtomicUsize,
-    layout: Layout,
+    /// Of the whole allocation.
+    size: usize,
     slots: usize,
     members: usize,
-    member_array: *mut HurrayTensor,
+    descriptor_length: usize,
 }
 
 /// A buffer that was handed over. `raw` is the consumer's to write to, the rest the callbacks'.
@@ -53,11 +58,11 @@ struct Kept {
     event: Option<Event>,
 }
 
-const SLOTS_AT: usize = size_of::<Parcel>().next_multiple_of(align_of::<Slot>());
+const SLOTS_AT: usize = size_of::<Parcel>();
 
-/// Where everything is in one allocation.
+/// Where everything is in one allocation. All of it is aligned to 8, and a multiple of 8 long, but
+/// for the descriptor at the end. What memory has no room for saturates.
 struct Plan {
-    layout: Layout,
     list: usize,
     members: usize,
     member_list: usize,
@@ -65,34 +70,48 @@ struct Plan {
 }
 
 impl Plan {
-    fn of(slots: usize, members: usize, descriptor: usize) -> Option<Self> {
-        let layout = Layout::new::<Parcel>();
-        let (layout, _) = layout.extend(Layout::array::<Slot>(slots).ok()?).ok()?;
-        let (layout, list) = layout.extend(Layout::array::<*mut Slot>(slots).ok()?).ok()?;
-        let (layout, tensors) = layout.extend(Layout::array::<HurrayTensor>(members).ok()?).ok()?;
-        let pointers = Layout::array::<*mut HurrayTensor>(members).ok()?;
-        let (layout, member_list) = layout.extend(pointers).ok()?;
-        let (layout, descriptor) = layout.extend(Layout::array::<u8>(descriptor).ok()?).ok()?;
-        Some(Self { layout, list, members: tensors, member_list, descriptor })
+    #[inline(always)]
+    fn of(slots: usize, members: usize) -> Self {
+        let after =
+            |start: usize, count: usize, size| start.saturating_add(count.saturating_mul(size));
+        let list = after(SLOTS_AT, slots, size_of::<Slot>());
+        let tensors = after(list, slots, size_of::<*mut Slot>());
+        let member_list = after(tensors, members, size_of::<HurrayTensor>());
+        let descriptor = after(member_list, members, size_of::<*mut HurrayTensor>());
+        Self { list, members: tensors, member_list, descriptor }
     }
 }
 
-/// Packs a tensor. What `members` holds is moved out of it where this succeeds, and stays where it
-/// does not.
-pub(super) fn pack(
+const ALIGN: usize = 8;
+const _: () = assert!(
+    align_of::<Parcel>() == ALIGN
+        && align_of::<Slot>() == ALIGN
+        && align_of::<HurrayTensor>() == ALIGN
+        && align_of::<*mut Slot>() == ALIGN
+);
+// A buffer's struct is found by its slot's address.
+const _: () = assert!(offset_of!(Slot, raw) == 0);
+
+/// Packs a tensor with its buffers and members.
+#[inline]
+pub(super) fn pack<'a>(
     descriptor: &Descriptor,
-    parts: impl ExactSizeIterator<Item = Part>,
-    members: &mut [HurrayTensor],
-) -> Result<HurrayTensor> {
+    parts: impl ExactSizeIterator<Item = Part<'a>>,
+    members: Vec<Exported>,
+) -> Result<NonNull<Parcel>> {
     let length = descriptor.encoded_len();
     let slots = parts.len();
-    let plan = Plan::of(slots, members.len(), length).ok_or_else(out_of_memory)?;
+    let member_count = members.len();
+    let plan = Plan::of(slots, member_count);
+    // What was saturated is refused here: no layout is longer than `isize` counts.
+    let layout = Layout::from_size_align(plan.descriptor.saturating_add(length), ALIGN);
+    let layout = layout.map_err(|_| out_of_memory())?;
     // SAFETY: the layout has the size of a `Parcel` at least.
-    let base = unsafe { alloc(plan.layout) };
+    let base = unsafe { alloc(layout) };
     let base = NonNull::new(base).ok_or_else(out_of_memory)?;
-    let memory = Allocation { base, layout: plan.layout };
+    let memory = Allocation { base, layout };
 
-    // SAFETY: the plan has `length` bytes there, which are initialised before they are a slice.
+    // SAFETY: the plan has `length` bytes there.
     unsafe { memory.at(plan.descriptor).write_bytes(0, length) };
     // SAFETY: initialised just now, and nobody else knows the memory yet.
     let bytes = unsafe { std::slice::from_raw_parts_mut(memory.at(plan.descriptor), length) };
@@ -113,38 +132,25 @@ pub(super) fn pack(
     }
     let member_array = memory.at(plan.members).cast::<HurrayTensor>();
     let member_list = memory.at(plan.member_list).cast::<*mut HurrayTensor>();
-    for (place, member) in members.iter_mut().enumerate() {
+    for (place, member) in members.into_iter().enumerate() {
         let target = member_array.wrapping_add(place);
         // SAFETY: the plan has room for all members.
-        unsafe { target.write(*member) };
-        member.release = None;
+        unsafe { target.write(member.into_raw()) };
         let entry = member_list.wrapping_add(place);
         // SAFETY: the plan has room for as many pointers.
         unsafe { entry.write(target) };
     }
-    let head = Parcel {
+    let start = Parcel {
         holders: AtomicUsize::new(filled.saturating_add(1)),
-        layout: plan.layout,
+        size: layout.size(),
         slots: filled,
-        members: members.len(),
-        member_array,
+        members: member_count,
+        descriptor_length: length,
     };
     // SAFETY: the allocation starts with room for it.
-    unsafe { parcel.write(head) };
-    let memory = ManuallyDrop::new(memory);
-    Ok(HurrayTensor {
-        abi_version: ABI_VERSION,
-        struct_size: struct_size::<HurrayTensor>(),
-        release: Some(release_tensor),
-        private_data: parcel.as_ptr().cast(),
-        descriptor: memory.at(plan.descriptor),
-        descriptor_length: as_u64(length),
-        buffer_count: as_u64(filled),
-        buffers: if filled == 0 { ptr::null_mut() } else { list },
-        member_count: as_u64(members.len()),
-        members: if members.is_empty() { ptr::null_mut() } else { member_list },
-        flags: 0,
-    })
+    unsafe { parcel.write(start) };
+    let _ = ManuallyDrop::new(memory);
+    Ok(parcel)
 }
 
 /// Memory that is given back where packing fails before anybody holds it.
@@ -166,22 +172,109 @@ impl Drop for Allocation {
     }
 }
 
+/// Fills a slot where it lies: half of exporting would be moving otherwise.
+///
 /// # Safety
 ///
-/// `slot` must be room for one.
+/// `slot` must be room for one that nobody else knows.
 #[inline(always)]
-unsafe fn fill(slot: *mut Slot, part: Part, parcel: NonNull<Parcel>) {
-    let Part { mut raw, keep, event } = part;
+unsafe fn fill(slot: *mut Slot, part: Part<'_>, parcel: NonNull<Parcel>) {
+    let Part { handle, keep, fence, flags } = part;
+    let raw = slot.cast::<HurrayBuffer>();
+    // SAFETY: the slot starts with room for its struct.
+    unsafe { raw.write_bytes(0, 1) };
+    // SAFETY: numbers, pointers and optional functions, for each of which zero is a value.
+    let raw = unsafe { &mut *raw };
     raw.abi_version = ABI_VERSION;
     raw.struct_size = struct_size::<HurrayBuffer>();
     raw.release = Some(release_buffer);
     raw.private_data = slot.cast();
-    if event.is_some() {
-        raw.sync.release_event = Some(release_event);
-        raw.sync.event_context = slot.cast();
+    raw.flags = flags;
+    describe(raw, handle, &keep);
+    let event = announce(&mut raw.sync, fence, slot);
+    let kept = Kept { parcel, keep: Some(keep), event };
+    // SAFETY: room for a slot, of which this part is not borrowed.
+    unsafe { (&raw mut (*slot).kept).write(kept) }
+}
+
+/// Says where a buffer is.
+#[inline(always)]
+fn describe(raw: &mut HurrayBuffer, handle: &BufferHandle, buffer: &Buffer) {
+    let region = buffer.region();
+    raw.handle = handle.encode();
+    if region.object != 0 {
+        raw.object = region.object;
+        raw.object_offset = region.offset;
     }
+    if region.device == DeviceTag::CPU {
+        raw.address = as_u64(region.host.addr());
+    } else if region.address != 0 {
+        raw.address = region.address.wrapping_add(region.offset);
+    }
+    if !keeps_host_out(region.device, region.class) {
+        raw.host = region.host.cast();
+    }
+    raw.device_context = region.context;
+    raw.device_ordinal = region.ordinal;
+    raw.device_uuid = region.uuid;
+    raw.queue_family = NO_QUEUE_FAMILY;
+    raw.queue_family_to = NO_QUEUE_FAMILY;
+    raw.sync.device_tag = handle.device().tag();
+}
+
+/// Says what is to be waited for, and gives back what is to be kept for that.
+#[inline(always)]
+fn announce(sync: &mut HurraySync, fence: Fence, slot: *mut Slot) -> Option<Event> {
+    match fence {
+        Fence::Synced => None,
+        Fence::Stream { handle, .. } => {
+            sync.stream = handle;
+            None
+        }
+        Fence::Event(event) => {
+            let raw = event.raw();
+            sync.event_kind = raw.kind as u8;
+            sync.event = raw.handle;
+            sync.event_value = raw.value;
+            sync.release_event = Some(release_event);
+            sync.event_context = slot.cast();
+            Some(event)
+        }
+    }
+}
+
+/// Whether the class of a device's memory keeps the CPU out.
+#[inline]
+pub(super) fn keeps_host_out(device: DeviceTag, class: MemoryClass) -> bool {
+    device != DeviceTag::CPU && matches!(class, MemoryClass::STANDARD | MemoryClass::PEER)
+}
+
+/// The struct that holds a parcel.
+///
+/// # Safety
+///
+/// The parcel must be packed, and its tensor not released.
+#[inline(always)]
+pub(super) unsafe fn tensor(parcel: NonNull<Parcel>) -> HurrayTensor {
     // SAFETY: passed on to the caller.
-    unsafe { slot.write(Slot { raw, kept: Kept { parcel, keep: Some(keep), event } }) }
+    let Parcel { slots, members, descriptor_length, .. } = *unsafe { parcel.as_ref() };
+    let plan = Plan::of(slots, members);
+    let base = parcel.as_ptr().cast::<u8>();
+    let list = base.wrapping_add(plan.list).cast();
+    let member_list = base.wrapping_add(plan.member_list).cast();
+    HurrayTensor {
+        abi_version: ABI_VERSION,
+        struct_size: struct_size::<HurrayTensor>(),
+        release: Some(release_tensor),
+        private_data: base.cast(),
+        descriptor: base.wrapping_add(plan.descriptor),
+        descriptor_length: as_u64(descriptor_length),
+        buffer_count: as_u64(slots),
+        buffers: if slots == 0 { ptr::null_mut() } else { list },
+        member_count: as_u64(members),
+        members: if members == 0 { ptr::null_mut() } else { member_list },
+        flags: 0,
+    }
 }
 
 unsafe extern "C" fn release_tensor(tensor: *mut HurrayTensor) {
@@ -193,7 +286,7 @@ unsafe extern "C" fn release_tensor(tensor: *mut HurrayTensor) {
     }
     let parcel = head.private_data.cast::<Parcel>();
     // SAFETY: the tensor held its parcel until now; but for the count nobody writes to it.
-    let Parcel { slots, members, member_array, .. } = *unsafe { &*parcel };
+    let Parcel { slots, members, .. } = *unsafe { &*parcel };
     let mut held: usize = 1;
     let first = parcel.cast::<u8>().wrapping_add(SLOTS_AT).cast::<Slot>();
     for place in 0..slots {
@@ -207,8 +300,9 @@ unsafe extern "C" fn release_tensor(tensor: *mut HurrayTensor) {
             held = held.saturating_add(1);
         }
     }
+    let member_array = parcel.cast::<u8>().wrapping_add(Plan::of(slots, members).members);
     for place in 0..members {
-        let member = member_array.wrapping_add(place);
+        let member = member_array.cast::<HurrayTensor>().wrapping_add(place);
         // SAFETY: the array is filled, and used by nobody else.
         let raw = unsafe { &*member.cast::<Head<HurrayTensor>>() };
         if let Some(release) = raw.release {
@@ -265,15 +359,6 @@ impl Kept {
     }
 }
 
-/// Runs what may panic, and lets no panic out: memory counts as released whatever came of it.
-#[inline]
-pub(super) fn quietly(work: impl FnOnce()) {
-    if let Err(panic) = catch_unwind(AssertUnwindSafe(work)) {
-        // Dropping it could panic again.
-        let _ = ManuallyDrop::new(panic);
-    }
-}
-
 /// Gives the allocation back where these were the last that held it.
 ///
 /// # Safety
@@ -282,8 +367,8 @@ pub(super) fn quietly(work: impl FnOnce()) {
 #[inline]
 unsafe fn let_go(parcel: *mut Parcel, count: usize) {
     // SAFETY: held until now; but for the count nobody writes to it.
-    let Parcel { holders, layout, .. } = unsafe { &*parcel };
-    let layout = *layout;
+    let Parcel { holders, size, .. } = unsafe { &*parcel };
+    let size = *size;
     // Where all that is left is ours, nobody else can change the count.
     if holders.load(Ordering::Acquire) != count {
         if holders.fetch_sub(count, Ordering::Release) != count {
@@ -291,20 +376,13 @@ unsafe fn let_go(parcel: *mut Parcel, count: usize) {
         }
         fence(Ordering::Acquire);
     }
+    // SAFETY: the size and alignment of the layout with which it was allocated.
+    let layout = unsafe { Layout::from_size_align_unchecked(size, ALIGN) };
     // SAFETY: allocated with that layout, and nobody holds it any more.
     unsafe { dealloc(parcel.cast(), layout) }
-}
-
-pub(super) const fn struct_size<T>() -> u32 {
-    #[allow(clippy::cast_possible_truncation, reason = "no struct here has 4 GiB")]
-    let size = size_of::<T>() as u32;
-    size
 }
 
 #[cold]
 fn out_of_memory() -> Error {
     Error::io("allocate", std::io::ErrorKind::OutOfMemory.into())
 }
-
-// A buffer's struct is found by its slot's address.
-const _: () = assert!(offset_of!(Slot, raw) == 0);

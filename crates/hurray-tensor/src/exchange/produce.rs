@@ -12,8 +12,8 @@ use hurray_format::{Descriptor, Expected, Rule, Value};
 
 use super::export::Exported;
 use super::foreign::check_pointer;
-use super::parcel::{quietly, struct_size};
-use super::raw::{ABI_VERSION, Head, HurrayProducer, HurrayRequest, HurrayTensor};
+use super::quietly;
+use super::raw::{ABI_VERSION, Head, HurrayProducer, HurrayRequest, HurrayTensor, struct_size};
 use super::request::Request;
 use super::{Status, refuse};
 use crate::error::{Error, Result};

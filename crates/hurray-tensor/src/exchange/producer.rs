@@ -13,8 +13,7 @@ use hurray_format::{Accept, Descriptor, Expected, Rule, Silent, Value};
 use super::composite::OfferedComposite;
 use super::foreign::{Foreign, Theirs, check_pointer, take};
 use super::import::decode;
-use super::parcel::struct_size;
-use super::raw::{ABI_VERSION, HurrayProducer, HurrayTensor};
+use super::raw::{ABI_VERSION, HurrayProducer, HurrayTensor, struct_size};
 use super::request::Request;
 use super::{Status, refuse};
 use crate::device::Devices;
@@ -99,8 +98,8 @@ impl ForeignProducer {
         devices: &Devices,
     ) -> Result<Offered<Tensor>> {
         let foreign = self.ask(request)?;
-        let descriptor = decode(&foreign.raw, accept)?;
-        if foreign.raw.member_count != 0 {
+        let descriptor = decode(foreign.raw(), accept)?;
+        if foreign.raw().member_count != 0 {
             return foreign.into_offered(accept, devices);
         }
         foreign.open(descriptor, devices, Some(request))

@@ -197,6 +197,13 @@ pub struct HurrayProducer {
     pub last_error: Option<unsafe extern "C" fn(*mut HurrayProducer) -> *const c_char>,
 }
 
+/// What `struct_size` says of a struct here.
+pub(super) const fn struct_size<T>() -> u32 {
+    #[allow(clippy::cast_possible_truncation, reason = "no struct here has 4 GiB")]
+    let size = size_of::<T>() as u32;
+    size
+}
+
 /// The first four fields of a tensor, a buffer or a producer: all that releasing one takes.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]

@@ -8,10 +8,9 @@ use hurray_format::{BufferHandle, DeviceTag, Expected, MemoryClass, Rule, SyncMo
 
 use super::export::Exported;
 use super::foreign::check_pointer;
-use super::parcel::struct_size;
 use super::raw::{
     ABI_VERSION, BUFFER_COPIED, BUFFER_READ_ONLY, DEVICE_ANY, HurrayBuffer, HurrayRequest,
-    NO_QUEUE_FAMILY, REQUEST_ALLOW_COPY, REQUEST_MUST_COPY, REQUEST_WRITABLE,
+    NO_QUEUE_FAMILY, REQUEST_ALLOW_COPY, REQUEST_MUST_COPY, REQUEST_WRITABLE, struct_size,
 };
 use super::refuse;
 use crate::device::{EventKind, Stream};

@@ -1,5 +1,7 @@
 //! Tensors of `vectors/address.jsonl` and `vectors/sparse.jsonl`, and bits read one by one.
 
+#![allow(dead_code, reason = "not every test file needs all of it")]
+
 use hurray_tensor::format::*;
 use hurray_tensor::{Buffer, BufferMut, Tensor};
 use serde_json::Value as Json;
