@@ -85,6 +85,7 @@ mod tests {
     fn package(name: &str, imports: &[&str]) -> Package {
         Package {
             name: name.into(),
+            version: "0.1.0".into(),
             imports: imports.iter().map(|&import| import.into()).collect(),
         }
     }

@@ -514,6 +514,18 @@ rules! {
     DlpackMisaligned = "dlpack.misaligned", "08", Refused, "elements that are not aligned for their type; they can be copied";
     DlpackCopyAboveLimit = "dlpack.copy-above-limit", "08", Refused, "a copy that takes more bytes than were allowed";
     // The C library
+    CapiNull = "capi.null", "08", Misuse, "a null pointer where the call needs one";
+    CapiMisaligned = "capi.misaligned", "08", Misuse, "a pointer that is not aligned for what it points to";
+    CapiLength = "capi.length", "08", Misuse, "more items than memory can hold";
+    CapiText = "capi.text", "08", Misuse, "text that is not UTF-8";
+    CapiStructSize = "capi.struct-size", "08", Misuse, "struct_size is not set, or is no struct's size";
+    CapiStructNewer = "capi.struct-newer", "08", Unsupported, "a struct uses fields that this library does not know";
+    CapiReserved = "capi.reserved", "08", Misuse, "a reserved byte or bit is not zero";
+    CapiOutputTooSmall = "capi.output-too-small", "08", Misuse, "the output has no room for what it is to hold";
+    CapiAbsent = "capi.absent", "08", Misuse, "asked for a part that is not there";
+    CapiPlace = "capi.place", "08", Misuse, "a place past the last one";
+    CapiFinished = "capi.finished", "08", Misuse, "the handle is spent: it has finished, or failed half-way";
+    CapiUnknownRule = "capi.unknown-rule", "08", Misuse, "no rule has that id";
 }
 
 impl Rule {

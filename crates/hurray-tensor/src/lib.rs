@@ -44,4 +44,6 @@ mod examples {
     #[cfg(target_os = "linux")]
     #[doc = include_str!("../../../docs/guide/devices.md")]
     mod devices {}
+    #[doc = include_str!("../../../docs/guide/c.md")]
+    mod c {}
 }

@@ -6,6 +6,7 @@ mod composite;
 mod copied;
 mod elements;
 mod entries;
+mod made;
 mod pages;
 mod typed;
 mod view;
