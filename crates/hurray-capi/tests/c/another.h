@@ -8,7 +8,7 @@
 #include "check.h"
 
 /* So many tensors, buffers and events were released since test_reset. */
-static void released(uint64_t of_tensors, uint64_t of_buffers, uint64_t of_events)
+static inline void released(uint64_t of_tensors, uint64_t of_buffers, uint64_t of_events)
 {
     struct Counts counts;
     test_counts(&counts);
@@ -18,6 +18,14 @@ static void released(uint64_t of_tensors, uint64_t of_buffers, uint64_t of_event
     }
     CHECK(counts.tensors == of_tensors);
     CHECK(counts.buffers == of_buffers && counts.events == of_events);
+}
+
+static inline HurrayTensor made_by_another(uint32_t which)
+{
+    HurrayTensor made = {0};
+    test_reset();
+    OK(test_make(which, &made));
+    return made;
 }
 
 #endif

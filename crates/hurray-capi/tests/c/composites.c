@@ -2,14 +2,6 @@
 
 #include "another.h"
 
-static HurrayTensor made_by_another(uint32_t which)
-{
-    HurrayTensor made = {0};
-    test_reset();
-    OK(test_make(which, &made));
-    return made;
-}
-
 static void composites_go_both_ways(void)
 {
     HurrayTensor theirs = made_by_another(MAKE_COMPOSITE);

@@ -2,14 +2,6 @@
 
 #include "another.h"
 
-static HurrayTensor made_by_another(uint32_t which)
-{
-    HurrayTensor made = {0};
-    test_reset();
-    OK(test_make(which, &made));
-    return made;
-}
-
 static void every_mode_comes_in_and_is_released_once(void)
 {
     const struct {
