@@ -56,7 +56,8 @@ pub(super) fn buffer(raw: &HurrayBuffer, handle: BufferHandle, place: usize) -> 
         return Err(broken(Rule::ExchangeHost, "host", offset_of!(HurrayBuffer, host), found));
     }
     if handle.device() == DeviceTag::CPU && raw.address != host {
-        return Err(host_differs(raw));
+        let rule = if host == 0 { Rule::MemoryAddressNull } else { Rule::MemoryHostElsewhere };
+        return Err(broken(rule, "host", offset_of!(HurrayBuffer, host), Value::Tag(host)));
     }
     aligned(raw.address, handle, "address", offset_of!(HurrayBuffer, address))?;
     aligned(host, handle, "host", offset_of!(HurrayBuffer, host))?;
@@ -77,7 +78,8 @@ pub(super) fn buffer(raw: &HurrayBuffer, handle: BufferHandle, place: usize) -> 
             }
         }
     }
-    region.check()?;
+    // Aligned to 64 as it is, it has nothing in front.
+    region.settle()?;
     Ok(region)
 }
 
@@ -180,14 +182,6 @@ fn other_handle(raw: &HurrayBuffer, handle: BufferHandle) -> Error {
     let differs = raw.handle.iter().zip(handle.encode()).position(|(theirs, ours)| *theirs != ours);
     let found = Value::first_of(raw.handle.get(differs.unwrap_or(0)..).unwrap_or(&[]));
     broken(Rule::ExchangeHandle, "handle", at.saturating_add(differs.unwrap_or(0)), found)
-}
-
-#[cold]
-fn host_differs(raw: &HurrayBuffer) -> Error {
-    let null = raw.host.is_null();
-    let rule = if null { Rule::MemoryAddressNull } else { Rule::ExchangeHostDiffers };
-    let found = if null { Value::None } else { Value::Tag(as_u64(raw.host.addr())) };
-    broken(rule, "host", offset_of!(HurrayBuffer, host), found)
 }
 
 #[cold]

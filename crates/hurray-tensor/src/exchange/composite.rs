@@ -121,7 +121,7 @@ fn walk(
     check_counts(foreign.raw(), count, depth, &with.accept.limits)?;
     let raw = *foreign.raw();
     if count == 0 {
-        found.push((descriptor.clone(), foreign.open(descriptor, with.devices, with.request)?));
+        found.push((descriptor, foreign.open(with.accept, with.devices, with.request)?));
         return Ok(());
     }
     check_pointer(raw.members, "members", offset_of!(HurrayTensor, members))?;

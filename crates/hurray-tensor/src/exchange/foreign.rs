@@ -44,16 +44,7 @@ impl Foreign {
     #[inline(always)]
     pub unsafe fn take(from: *mut HurrayTensor) -> Result<Self> {
         // SAFETY: passed on to the caller.
-        let head = unsafe { head_of(from) }?;
-        if let Err(error) = check_head(head) {
-            let theirs = Theirs(*head);
-            head.release = None;
-            drop(theirs);
-            return Err(error);
-        }
-        // SAFETY: of this version, and as large as the struct at least.
-        let taken = Self(unsafe { from.read() });
-        head.release = None;
+        let taken = Self(unsafe { take(from) }?);
         if taken.0.flags != 0 {
             let at = offset_of!(HurrayTensor, flags);
             let found = Value::Tag(taken.0.flags);
@@ -143,38 +134,40 @@ impl<T: Struct> Drop for Theirs<T> {
     }
 }
 
-/// Moves a struct out of `from`: what releases it, and a copy to read from.
+/// Moves a struct out of `from`, for whoever then releases it. What is refused is released here.
 ///
 /// # Safety
 ///
 /// As [`Foreign::take`], for that struct.
-#[inline]
-pub(super) unsafe fn take<T: Struct>(from: *mut T) -> Result<(Theirs<T>, T)> {
+#[inline(always)]
+pub(super) unsafe fn take<T: Struct>(from: *mut T) -> Result<T> {
     // SAFETY: passed on to the caller.
-    let (owner, is_whole) = unsafe { take_head(from) }?;
-    is_whole?;
+    let head = unsafe { head_of(from) }?;
+    if let Err(error) = check_head(head) {
+        let theirs = Theirs(*head);
+        head.release = None;
+        drop(theirs);
+        return Err(error);
+    }
     // SAFETY: of this version, and as large as the struct at least.
-    let mut raw = unsafe { from.read() };
-    // Callbacks are called with this copy, and refuse a struct that is released.
-    // SAFETY: it begins with the four fields.
-    unsafe { (&raw mut raw).cast::<Head<T>>().write(owner.0) };
-    Ok((owner, raw))
+    let taken = unsafe { from.read() };
+    // SAFETY: as in `head_of`; the reference from there is not used any more.
+    unsafe { (*from.cast::<Head<T>>()).release = None };
+    Ok(taken)
 }
 
-/// Moves the four fields out of `from`, and says whether the rest is there. Where it is not, what
-/// was moved is released by dropping it.
+/// Moves the four fields of a struct that was checked out of `from`.
 ///
 /// # Safety
 ///
 /// As [`Foreign::take`], for that struct.
 #[inline]
-pub(super) unsafe fn take_head<T: Struct>(from: *mut T) -> Result<(Theirs<T>, Result<()>)> {
+pub(super) unsafe fn take_head<T: Struct>(from: *mut T) -> Result<Theirs<T>> {
     // SAFETY: passed on to the caller.
     let head = unsafe { head_of(from) }?;
     let owner = Theirs(*head);
     head.release = None;
-    let is_whole = check_head(&owner.0);
-    Ok((owner, is_whole))
+    Ok(owner)
 }
 
 /// The four fields of a struct that is not released.

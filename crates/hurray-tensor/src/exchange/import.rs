@@ -2,25 +2,24 @@
 
 #![allow(unsafe_code, reason = "what structs of others point to is read and taken over here")]
 
-use std::any::Any;
 use std::mem::offset_of;
 use std::slice;
 
 use hurray_format::{
-    Accept, Array, BufferHandle, Descriptor, DescriptorRef, DeviceTag, Expected, Rule, Silent,
-    SyncMode, Value,
+    Accept, Array, BufferHandle, Descriptor, DescriptorRef, DeviceTag, Error as FormatError,
+    Expected, Rule, Silent, SyncMode, Value,
 };
 use smallvec::SmallVec;
 
 use super::foreign::{Foreign, check_head, check_pointer, head_of, take_head};
 use super::raw::{EVENT_BINARY, HurrayBuffer, HurraySync, HurrayTensor};
 use super::request::Request;
-use super::{check, refuse};
+use super::{broken, check, refuse};
 use crate::buffer::Buffer;
 use crate::device::{Devices, Event, RawEvent};
 use crate::error::Result;
 use crate::memory::{Region, Shared, as_u64};
-use crate::offered::{Fence, Offered};
+use crate::offered::{DeclaredStream, Fence, Offered};
 use crate::tensor::Tensor;
 
 impl Foreign {
@@ -35,57 +34,55 @@ impl Foreign {
     /// The rules of `exchange.*`; those of the descriptor; `memory.address-null`,
     /// `memory.address-misaligned`, `memory.address-beyond`; `exchange.composite` for a head,
     /// which is for [`into_composite`](Self::into_composite).
-    #[inline]
     pub fn into_offered(self, accept: &Accept, devices: &Devices) -> Result<Offered<Tensor>> {
-        check_no_members(self.raw())?;
-        let descriptor = decode(self.raw(), accept)?;
-        self.open(descriptor, devices, None)
+        self.open(accept, devices, None)
     }
 
-    /// The same once its descriptor is read, and against what was asked for.
+    /// The same, against what was asked for.
     #[inline]
     pub(super) fn open(
         self,
-        descriptor: Descriptor,
+        accept: &Accept,
         devices: &Devices,
         request: Option<&Request>,
     ) -> Result<Offered<Tensor>> {
-        let structs = buffer_structs(self.raw(), descriptor.buffer_count())?;
-        if let ([pointer], [handle]) = (structs, descriptor.buffers()) {
-            let (theirs, region) = look_at(*pointer, *handle, 0, request)?;
-            let sync = theirs.sync;
-            let buffer = Buffer::whole(hold(region, self.into_owner()));
-            if handle.sync() == SyncMode::PRODUCER_SYNCED {
-                return Ok(Offered::synced(Tensor::checked(descriptor, buffer)));
-            }
-            let fence = fence(&sync, handle.sync(), &buffer, devices)?;
-            return Offered::new(Tensor::new(descriptor, [buffer])?, vec![fence]);
+        check_no_members(self.raw())?;
+        // What is read is used where it lies: half of importing would be moving otherwise.
+        let read = read(self.raw(), accept);
+        let descriptor = match &read {
+            Ok(descriptor) => descriptor,
+            Err(error) => return Err((*error).into()),
+        };
+        let handles = descriptor.buffers();
+        let structs = buffer_structs(self.raw(), handles.len())?;
+        if let ([pointer], Some(handle)) = (structs, handles.at(0))
+            && handle.sync() == SyncMode::PRODUCER_SYNCED
+        {
+            let (_, region) = look_at(*pointer, handle, 0, request)?;
+            let descriptor = descriptor.to_owned();
+            let buffer = Buffer::whole(Shared::settled(region, 0, self.into_owner()));
+            return Ok(Offered::synced(Tensor::checked(descriptor, buffer)));
         }
+        let descriptor = descriptor.to_owned();
         take_several(self, descriptor, devices, request)
     }
-}
 
-impl Foreign {
     /// Checks all of it, and shows what it is where it lies; nothing is taken over yet. Whoever
     /// does not like its type or shape drops it then.
     ///
     /// # Errors
     ///
     /// As [`into_offered`](Self::into_offered).
-    #[inline(always)]
+    #[inline]
     pub fn look(&self, accept: &Accept) -> Result<DescriptorRef<'_>> {
-        let raw = self.raw();
-        let bytes = descriptor_bytes(raw, accept)?;
-        let descriptor = DescriptorRef::read_with(bytes, accept, &mut Silent)?;
-        check_no_members(raw)?;
+        check_no_members(self.raw())?;
+        let descriptor = read(self.raw(), accept)?;
         let handles = descriptor.buffers();
-        let structs = buffer_structs(raw, handles.len())?;
-        for (place, pointer) in structs.iter().enumerate() {
-            if let Some(handle) = handles.at(place) {
-                let (theirs, _) = look_at(*pointer, handle, place, None)?;
-                if theirs.sync.event_kind == EVENT_BINARY {
-                    check_shared(structs, place, &theirs.sync)?;
-                }
+        let structs = buffer_structs(self.raw(), handles.len())?;
+        for (place, (pointer, handle)) in structs.iter().zip(handles.iter()).enumerate() {
+            let (theirs, _) = look_at(*pointer, handle, place, None)?;
+            if theirs.sync.event_kind == EVENT_BINARY {
+                check_shared(structs, place, &theirs.sync)?;
             }
         }
         Ok(descriptor)
@@ -93,35 +90,39 @@ impl Foreign {
 }
 
 /// The descriptor, which must be exactly as long as was said.
-#[inline]
 pub(super) fn decode(raw: &HurrayTensor, accept: &Accept) -> Result<Descriptor> {
-    Ok(Descriptor::decode_with(descriptor_bytes(raw, accept)?, accept, &mut Silent)?)
+    Ok(read(raw, accept)?.to_owned())
+}
+
+#[inline(always)]
+fn read<'a>(raw: &HurrayTensor, accept: &Accept) -> Result<DescriptorRef<'a>, FormatError> {
+    DescriptorRef::read_with(descriptor_bytes(raw, accept)?, accept, &mut Silent)
 }
 
 /// The bytes of the descriptor, no more of them than the reader's limit allows.
 #[inline(always)]
-fn descriptor_bytes<'a>(raw: &'a HurrayTensor, accept: &Accept) -> Result<&'a [u8]> {
+fn descriptor_bytes<'a>(raw: &HurrayTensor, accept: &Accept) -> Result<&'a [u8], FormatError> {
     let at = offset_of!(HurrayTensor, descriptor);
-    check_pointer(raw.descriptor, "descriptor", at)?;
-    let most = u64::from(accept.limits.descriptor_bytes);
-    match usize::try_from(raw.descriptor_length) {
-        // SAFETY: whoever took the tensor promised that as many bytes are there, unchanging until
-        // it is released, which is after this borrow of it.
-        Ok(length) if raw.descriptor_length <= most => {
-            Ok(unsafe { slice::from_raw_parts(raw.descriptor, length) })
-        }
-        _ => {
-            let at = offset_of!(HurrayTensor, descriptor_length);
-            let found = Value::Unsigned(raw.descriptor_length);
-            let rule = Rule::DescriptorLengthAboveLimit;
-            Err(refuse(rule, "descriptor_length", at, found, Expected::AtMost(most)))
-        }
+    if raw.descriptor.is_null() {
+        let rule = Rule::ExchangeNull;
+        return Err(broken(rule, "descriptor", at, Value::None, Expected::Unsaid));
     }
+    let most = u64::from(accept.limits.descriptor_bytes);
+    let length = usize::try_from(raw.descriptor_length).unwrap_or(usize::MAX);
+    if raw.descriptor_length > most {
+        let at = offset_of!(HurrayTensor, descriptor_length);
+        let found = Value::Unsigned(raw.descriptor_length);
+        let rule = Rule::DescriptorLengthAboveLimit;
+        return Err(broken(rule, "descriptor_length", at, found, Expected::AtMost(most)));
+    }
+    // SAFETY: whoever took the tensor promised that as many bytes are there, unchanging until it
+    // is released, which is when nobody here uses them any more.
+    Ok(unsafe { slice::from_raw_parts(raw.descriptor, length) })
 }
 
 /// The array of buffers, once it is known to be as long as the descriptor's table.
 #[inline(always)]
-fn buffer_structs(raw: &HurrayTensor, count: usize) -> Result<&[*mut HurrayBuffer]> {
+fn buffer_structs<'a>(raw: &HurrayTensor, count: usize) -> Result<&'a [*mut HurrayBuffer]> {
     if raw.buffer_count != as_u64(count) {
         let at = offset_of!(HurrayTensor, buffer_count);
         let found = Value::Unsigned(raw.buffer_count);
@@ -175,22 +176,20 @@ fn take_several(
     let mut buffers: SmallVec<[Buffer; 3]> = SmallVec::new();
     for (pointer, (region, _)) in structs.iter().zip(&found) {
         // SAFETY: as in `look_at`. One struct that is named twice is found released here.
-        let (buffer, is_whole) = unsafe { take_head(*pointer) }?;
-        is_whole?;
-        buffers.push(Buffer::whole(hold(*region, buffer)));
+        let buffer = unsafe { take_head(*pointer) }?;
+        buffers.push(Buffer::whole(Shared::settled(*region, 0, buffer)));
     }
     drop(foreign);
     let handles = descriptor.buffers().iter();
-    let fences: Vec<Fence> = handles
+    if handles.clone().all(|handle| handle.sync() == SyncMode::PRODUCER_SYNCED) {
+        return Ok(Offered::synced(Tensor::new(descriptor, buffers)?));
+    }
+    let fences = handles
         .zip(&found)
         .zip(&buffers)
         .map(|((handle, (_, sync)), buffer)| fence(sync, handle.sync(), buffer, devices))
         .collect::<Result<_>>()?;
-    let tensor = Tensor::new(descriptor, buffers)?;
-    match fences.iter().all(|fence| matches!(fence, Fence::Synced)) {
-        true => Ok(Offered::synced(tensor)),
-        false => Offered::new(tensor, fences),
-    }
+    Offered::new(Tensor::new(descriptor, buffers)?, fences)
 }
 
 /// An event that allows one wait is one buffer's. Those before `place` were looked at.
@@ -218,12 +217,6 @@ fn check_no_members(raw: &HurrayTensor) -> Result<()> {
     Err(refuse(Rule::ExchangeComposite, "member_count", at, found, Expected::Exactly(0)))
 }
 
-/// Memory of others. It was checked to be aligned to 64, so that none in front of it is held.
-#[inline(always)]
-fn hold<K: Any + Send>(region: Region, keep: K) -> Shared {
-    Shared::settled(region, 0, keep)
-}
-
 /// What is to be waited for, and is released before its buffer.
 fn fence(sync: &HurraySync, mode: SyncMode, buffer: &Buffer, devices: &Devices) -> Result<Fence> {
     let tag = DeviceTag::from_tag(sync.device_tag);
@@ -239,7 +232,11 @@ fn fence(sync: &HurraySync, mode: SyncMode, buffer: &Buffer, devices: &Devices) 
             // names.
             Ok(Fence::Event(unsafe { Event::borrow_until(release, tag, device, raw) }))
         }
-        SyncMode::CONSUMER_STREAM => Ok(Fence::Stream { tag, device, handle: sync.stream }),
+        SyncMode::CONSUMER_STREAM => {
+            // SAFETY: the stream that the consumer itself named, which whoever takes a tensor
+            // promises to keep open.
+            Ok(Fence::Stream(unsafe { DeclaredStream::adopt(tag, device, sync.stream) }))
+        }
         _ => Ok(Fence::Synced),
     }
 }

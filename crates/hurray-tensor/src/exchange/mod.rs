@@ -31,19 +31,7 @@ pub use producer::ForeignProducer;
 pub use request::{Copying, Request};
 pub use status::Status;
 
-use std::mem::ManuallyDrop;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
 use hurray_format::{Error as FormatError, Expected, Rule, Value};
-
-/// Runs what may panic, and lets no panic out: what it was to release counts as released.
-#[inline]
-fn quietly(work: impl FnOnce()) {
-    if let Err(panic) = catch_unwind(AssertUnwindSafe(work)) {
-        // Dropping it could panic again.
-        let _ = ManuallyDrop::new(panic);
-    }
-}
 
 /// A refusal at the field `at` bytes into its struct.
 #[cold]
@@ -54,5 +42,16 @@ fn refuse(
     found: Value,
     expected: Expected,
 ) -> crate::Error {
-    FormatError::new(rule, field, crate::memory::as_u64(at), found, expected).into()
+    broken(rule, field, at, found, expected).into()
+}
+
+#[cold]
+fn broken(
+    rule: Rule,
+    field: &'static str,
+    at: usize,
+    found: Value,
+    expected: Expected,
+) -> FormatError {
+    FormatError::new(rule, field, crate::memory::as_u64(at), found, expected)
 }

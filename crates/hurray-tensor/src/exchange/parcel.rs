@@ -15,13 +15,12 @@ use std::sync::atomic::{AtomicUsize, Ordering, fence};
 use hurray_format::{BufferHandle, Descriptor, DeviceTag, MemoryClass};
 
 use super::export::Exported;
-use super::quietly;
 use super::raw::struct_size;
 use super::raw::{ABI_VERSION, Head, HurrayBuffer, HurraySync, HurrayTensor, NO_QUEUE_FAMILY};
 use crate::buffer::Buffer;
 use crate::device::Event;
 use crate::error::{Error, Result};
-use crate::memory::as_u64;
+use crate::memory::{as_u64, quietly};
 use crate::offered::Fence;
 
 /// One buffer to be handed over.
@@ -192,9 +191,9 @@ unsafe fn fill(slot: *mut Slot, part: Part<'_>, parcel: NonNull<Parcel>) {
     raw.flags = flags;
     describe(raw, handle, &keep);
     let event = announce(&mut raw.sync, fence, slot);
-    let kept = Kept { parcel, keep: Some(keep), event };
+    let kept = slot.cast::<u8>().wrapping_add(offset_of!(Slot, kept)).cast();
     // SAFETY: room for a slot, of which this part is not borrowed.
-    unsafe { (&raw mut (*slot).kept).write(kept) }
+    unsafe { ptr::write(kept, Kept { parcel, keep: Some(keep), event }) }
 }
 
 /// Says where a buffer is.
@@ -227,8 +226,8 @@ fn describe(raw: &mut HurrayBuffer, handle: &BufferHandle, buffer: &Buffer) {
 fn announce(sync: &mut HurraySync, fence: Fence, slot: *mut Slot) -> Option<Event> {
     match fence {
         Fence::Synced => None,
-        Fence::Stream { handle, .. } => {
-            sync.stream = handle;
+        Fence::Stream(declared) => {
+            sync.stream = declared.handle();
             None
         }
         Fence::Event(event) => {
@@ -347,8 +346,8 @@ impl Kept {
     #[inline]
     fn empty(&mut self) {
         self.drop_event();
-        let keep = self.keep.take();
-        quietly(move || drop(keep));
+        // Letting memory go does not panic.
+        drop(self.keep.take());
     }
 
     #[inline]

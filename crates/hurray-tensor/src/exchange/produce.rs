@@ -12,11 +12,11 @@ use hurray_format::{Descriptor, Expected, Rule, Value};
 
 use super::export::Exported;
 use super::foreign::check_pointer;
-use super::quietly;
 use super::raw::{ABI_VERSION, Head, HurrayProducer, HurrayRequest, HurrayTensor, struct_size};
 use super::request::Request;
 use super::{Status, refuse};
 use crate::error::{Error, Result};
+use crate::memory::quietly;
 
 /// Hands out one tensor, as often as asked, in ways that requests choose.
 ///

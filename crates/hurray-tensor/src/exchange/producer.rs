@@ -11,8 +11,7 @@ use std::slice;
 use hurray_format::{Accept, Descriptor, Expected, Rule, Silent, Value};
 
 use super::composite::OfferedComposite;
-use super::foreign::{Foreign, Theirs, check_pointer, take};
-use super::import::decode;
+use super::foreign::{Foreign, check_pointer, take};
 use super::raw::{ABI_VERSION, HurrayProducer, HurrayTensor, struct_size};
 use super::request::Request;
 use super::{Status, refuse};
@@ -23,9 +22,7 @@ use crate::tensor::Tensor;
 
 /// A producer of another library. Dropping it releases it; what it handed out stays good.
 pub struct ForeignProducer {
-    /// Released last.
-    _owner: Theirs<HurrayProducer>,
-    /// What its callbacks are called with.
+    /// Not released until it is dropped.
     raw: HurrayProducer,
 }
 
@@ -49,13 +46,13 @@ impl ForeignProducer {
     /// `exchange.released`, `exchange.version`, `exchange.struct-size`.
     pub unsafe fn take(from: *mut HurrayProducer) -> Result<Self> {
         // SAFETY: passed on to the caller.
-        let (owner, raw) = unsafe { take(from) }?;
-        if raw.produce.is_none() {
+        let taken = Self { raw: unsafe { take(from) }? };
+        if taken.raw.produce.is_none() {
             let at = offset_of!(HurrayProducer, produce);
             let rule = Rule::ExchangeNull;
             return Err(refuse(rule, "produce", at, Value::None, Expected::Unsaid));
         }
-        Ok(Self { _owner: owner, raw })
+        Ok(taken)
     }
 
     /// What it will hand out, where it says that before. Devices, classes and sync modes may come
@@ -97,12 +94,7 @@ impl ForeignProducer {
         accept: &Accept,
         devices: &Devices,
     ) -> Result<Offered<Tensor>> {
-        let foreign = self.ask(request)?;
-        let descriptor = decode(foreign.raw(), accept)?;
-        if foreign.raw().member_count != 0 {
-            return foreign.into_offered(accept, devices);
-        }
-        foreign.open(descriptor, devices, Some(request))
+        self.ask(request)?.open(accept, devices, Some(request))
     }
 
     /// Asks for a composite, in the same way.
@@ -168,6 +160,15 @@ fn failed(status: i32, field: &'static str, at: usize) -> Result<(), Error> {
         _ => Rule::ExchangeProduceFailed,
     };
     Err(refuse(rule, field, at, Value::Signed(i64::from(status)), Expected::Exactly(0)))
+}
+
+impl Drop for ForeignProducer {
+    fn drop(&mut self) {
+        if let Some(release) = self.raw.release {
+            // SAFETY: taken when it was not released, and released here alone.
+            unsafe { release(&raw mut self.raw) }
+        }
+    }
 }
 
 impl fmt::Debug for ForeignProducer {

@@ -19,7 +19,7 @@ pub use weaker::weaken;
 pub(crate) use allocation::{Contents, allocate};
 pub(crate) use owner::{kept_by, of_vec};
 pub(crate) use pages::want_large_pages;
-pub(crate) use release::Release;
+pub(crate) use release::{Release, quietly};
 pub(crate) use room::Room;
 pub(crate) use shared::Shared;
 

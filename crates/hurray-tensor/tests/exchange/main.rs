@@ -12,4 +12,10 @@
 )]
 
 mod compile;
+mod device;
+mod from_them;
 mod layout;
+mod library;
+mod producers;
+mod refused;
+mod to_them;

@@ -14,6 +14,7 @@ static COUNTING: Counting = Counting;
 thread_local! {
     static NOW: Cell<i64> = const { Cell::new(0) };
     static MOST: Cell<i64> = const { Cell::new(0) };
+    static TIMES: Cell<u64> = const { Cell::new(0) };
 }
 
 fn count(change: i64) {
@@ -30,6 +31,7 @@ fn bytes(memory: Memory) -> i64 {
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, memory: Memory) -> *mut u8 {
         count(bytes(memory));
+        TIMES.set(TIMES.get() + 1);
         // SAFETY: passed on.
         unsafe { System.alloc(memory) }
     }
@@ -41,6 +43,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 
     unsafe fn realloc(&self, start: *mut u8, memory: Memory, size: usize) -> *mut u8 {
+        TIMES.set(TIMES.get() + 1);
         let size_now = i64::try_from(size).unwrap_or(i64::MAX);
         if super::GROWS_IN_PLACE {
             count(size_now - bytes(memory));
@@ -59,4 +62,12 @@ pub(crate) fn most(work: impl FnOnce()) -> i64 {
     MOST.set(before);
     work();
     MOST.get() - before
+}
+
+/// How often `work` took memory, on this thread.
+#[allow(dead_code, reason = "not every test counts")]
+pub(crate) fn times<T>(work: impl FnOnce() -> T) -> (T, u64) {
+    let before = TIMES.get();
+    let done = work();
+    (done, TIMES.get() - before)
 }
