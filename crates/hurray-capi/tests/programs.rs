@@ -30,6 +30,11 @@ fn descriptors_are_built_and_read() {
 }
 
 #[test]
+fn every_layout_is_built_and_read() {
+    compile_and_run("layouts");
+}
+
+#[test]
 fn errors_are_told() {
     compile_and_run("errors");
 }
@@ -45,6 +50,16 @@ fn tensors_are_held_and_let_go_of() {
 }
 
 #[test]
-fn tensors_are_handed_over_and_taken() {
-    compile_and_run("exchange");
+fn tensors_of_others_are_taken() {
+    compile_and_run("imports");
+}
+
+#[test]
+fn tensors_are_handed_over() {
+    compile_and_run("exports");
+}
+
+#[test]
+fn composites_go_both_ways() {
+    compile_and_run("composites");
 }
