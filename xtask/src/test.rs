@@ -10,13 +10,14 @@ use std::{
     time::Instant,
 };
 
-use crate::{Outcome, metadata, python, run};
+use crate::{Outcome, capi, metadata, python, run};
 
 /// A part's name and what runs it.
 type Part = (&'static str, fn() -> Outcome<Ran>);
 
 /// The parts in the order they run.
-const PARTS: &[Part] = &[("rust", rust), ("python", with_python), ("pyhurray", with_pyhurray)];
+const PARTS: &[Part] =
+    &[("rust", rust), ("capi", with_c), ("python", with_python), ("pyhurray", with_pyhurray)];
 
 /// A part that did not fail.
 enum Ran {
@@ -63,6 +64,11 @@ pub(crate) fn command(arguments: &[String]) -> Outcome {
 fn rust() -> Outcome<Ran> {
     run::show(&mut run::cargo(&["test", "--workspace"]))?;
     Ok(Ran::Passed)
+}
+
+/// libhurray installed, and used by programs in C and C++, under Valgrind.
+fn with_c() -> Outcome<Ran> {
+    Ok(capi::check()?.map_or(Ran::Passed, Ran::Skipped))
 }
 
 /// Checks with the Python libraries that own the formats we convert from and to.

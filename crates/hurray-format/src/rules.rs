@@ -453,6 +453,8 @@ rules! {
     SyncNotReady = "sync.not-ready", "01", Misuse, "the memory was made ready for other streams than this one";
     DeviceClass = "device.class", "01", Unsupported, "the device has no such memory class";
     DeviceExport = "device.export", "01", Unsupported, "the device cannot hand this to another process";
+    DeviceEventKind = "device.event-kind", "10", Unsupported, "the device has no such kind of event";
+    DeviceImport = "device.import", "01", Peer, "what another process handed over is no memory or event, or may be cut short";
     DeviceFailed = "device.failed", "01", Peer, "the device's driver reports a failure";
     // The exchange structs
     ExchangeNull = "exchange.null", "10", Peer, "a null pointer where a struct, an array or a callback must be";
@@ -487,7 +489,43 @@ rules! {
     ExchangeRequestWritable = "exchange.request-writable", "10", Refused, "the data cannot be given away to be written";
     ExchangeRequestCopy = "exchange.request-copy", "10", Refused, "a copy was asked for and is not made here";
     // DLPack
+    DlpackNull = "dlpack.null", "08", Peer, "null for a managed tensor, or one that was taken before, or for a shape";
+    DlpackVersion = "dlpack.version", "08", Unsupported, "the major version is not 1";
+    DlpackRank = "dlpack.rank", "08", Peer, "ndim is negative or above 64";
+    DlpackShape = "dlpack.shape", "08", Peer, "a size is negative";
+    DlpackStridesNull = "dlpack.strides-null", "08", Peer, "no strides, which version 1.2 and later must have";
+    DlpackExtent = "dlpack.extent", "08", Peer, "shape, strides and byte_offset leave the address space";
+    DlpackDataNull = "dlpack.data-null", "08", Peer, "no address for a tensor that has elements";
+    DlpackDeviceId = "dlpack.device-id", "08", Peer, "a device number that is negative or above 31 bits";
+    DlpackBoolValue = "dlpack.bool-value", "08", Peer, "a bool of a byte that is neither 0 nor 1";
+    DlpackFlags = "dlpack.flags", "08", Unsupported, "a flag that is not known here, and may change what the bytes mean";
+    DlpackDevice = "dlpack.device", "08", Unsupported, "a device or memory class that the other side has no word for";
+    DlpackHandle = "dlpack.handle", "08", Unsupported, "memory without the address or object that DLPack names its device's by";
+    DlpackType = "dlpack.type", "08", Unsupported, "an element type that the other side has no word for";
+    DlpackLanes = "dlpack.lanes", "08", Unsupported, "elements of more than one number";
+    DlpackLayout = "dlpack.layout", "08", Unsupported, "a layout that DLPack has no word for; a dense tensor can be copied";
+    DlpackQuantized = "dlpack.quantized", "08", Unsupported, "DLPack carries no scales and zero points";
+    DlpackSize = "dlpack.size", "08", Unsupported, "a size or stride above 63 bits";
+    DlpackStream = "dlpack.stream", "08", Misuse, "a stream that the kind of device does not have";
+    DlpackReadOnly = "dlpack.read-only", "08", Refused, "the struct without flags cannot say that memory is read-only";
+    DlpackBool = "dlpack.bool", "08", Refused, "a bool is a bit here and a byte in DLPack; it can be copied";
+    DlpackPadded = "dlpack.padded", "08", Refused, "elements below a byte that are padded to one; they can be copied";
+    DlpackTail = "dlpack.tail", "08", Refused, "6-bit elements that end inside a group of four; they can be copied";
+    DlpackMisaligned = "dlpack.misaligned", "08", Refused, "elements that are not aligned for their type; they can be copied";
+    DlpackCopyAboveLimit = "dlpack.copy-above-limit", "08", Refused, "a copy that takes more bytes than were allowed";
     // The C library
+    CapiNull = "capi.null", "08", Misuse, "a null pointer where the call needs one";
+    CapiMisaligned = "capi.misaligned", "08", Misuse, "a pointer that is not aligned for what it points to";
+    CapiLength = "capi.length", "08", Misuse, "more items than memory can hold";
+    CapiText = "capi.text", "08", Misuse, "text that is not UTF-8";
+    CapiStructSize = "capi.struct-size", "08", Misuse, "struct_size is not set, or is no struct's size";
+    CapiStructNewer = "capi.struct-newer", "08", Unsupported, "a struct uses fields that this library does not know";
+    CapiReserved = "capi.reserved", "08", Misuse, "a reserved byte or bit is not zero";
+    CapiOutputTooSmall = "capi.output-too-small", "08", Misuse, "the output has no room for what it is to hold";
+    CapiAbsent = "capi.absent", "08", Misuse, "asked for a part that is not there";
+    CapiPlace = "capi.place", "08", Misuse, "a place past the last one";
+    CapiFinished = "capi.finished", "08", Misuse, "the handle is spent: it has finished, or failed half-way";
+    CapiUnknownRule = "capi.unknown-rule", "08", Misuse, "no rule has that id";
 }
 
 impl Rule {

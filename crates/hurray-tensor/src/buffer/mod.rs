@@ -62,6 +62,13 @@ pub struct Returned<T> {
     pub error: Error,
 }
 
+/// Only why; what was given is dropped.
+impl<T> From<Box<Returned<T>>> for Error {
+    fn from(returned: Box<Returned<T>>) -> Self {
+        returned.error
+    }
+}
+
 impl Buffer {
     /// A buffer of no bytes.
     pub fn empty() -> Self {
@@ -128,13 +135,19 @@ impl Buffer {
         1_u32.checked_shl(position.trailing_zeros()).map_or(MOST, |found| found.min(MOST))
     }
 
-    /// The handle that describes it in a descriptor, at an alignment of 64.
+    /// The handle that describes it in a descriptor, at an alignment of 64; in the memory of
+    /// a device at 4096, which writers to devices owe, where it has that.
     ///
     /// # Errors
     ///
     /// The rules of `buffer.*`, for a device and class that the format does not pair.
     pub fn handle(&self) -> Result<BufferHandle> {
-        self.handle_at(Alignment::LINE)
+        let is_page = self.alignment() >= Alignment::PAGE.bytes();
+        self.handle_at(match self.device() {
+            DeviceTag::CPU => Alignment::LINE,
+            _ if is_page => Alignment::PAGE,
+            _ => Alignment::LINE,
+        })
     }
 
     /// The handle that describes it, and vouches for a larger alignment: writers to devices,
@@ -235,10 +248,11 @@ impl Buffer {
     }
 
     pub(crate) fn check_host(&self) -> Result<()> {
+        self.check_address()?;
         if self.memory.region.may_change && self.length > 0 {
             return Err(refuse(Rule::MemoryMayChange, "memory", Value::None, Expected::Unsaid));
         }
-        self.check_address()
+        Ok(())
     }
 
     fn check_address(&self) -> Result<()> {

@@ -19,7 +19,7 @@ use crate::buffer::Buffer;
 use crate::device::{Devices, Event, RawEvent};
 use crate::error::Result;
 use crate::memory::{Region, Shared, as_u64};
-use crate::offered::{Fence, Offered};
+use crate::offered::{DeclaredStream, Fence, Offered};
 use crate::tensor::Tensor;
 
 impl Foreign {
@@ -232,7 +232,11 @@ fn fence(sync: &HurraySync, mode: SyncMode, buffer: &Buffer, devices: &Devices) 
             // names.
             Ok(Fence::Event(unsafe { Event::borrow_until(release, tag, device, raw) }))
         }
-        SyncMode::CONSUMER_STREAM => Ok(Fence::Stream { tag, device, handle: sync.stream }),
+        SyncMode::CONSUMER_STREAM => {
+            // SAFETY: the stream that the consumer itself named, which whoever takes a tensor
+            // promises to keep open.
+            Ok(Fence::Stream(unsafe { DeclaredStream::adopt(tag, device, sync.stream) }))
+        }
         _ => Ok(Fence::Synced),
     }
 }

@@ -20,6 +20,7 @@ mod produce;
 mod producer;
 pub mod raw;
 mod request;
+mod shares;
 mod status;
 
 pub use composite::OfferedComposite;

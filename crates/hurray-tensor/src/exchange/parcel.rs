@@ -226,8 +226,8 @@ fn describe(raw: &mut HurrayBuffer, handle: &BufferHandle, buffer: &Buffer) {
 fn announce(sync: &mut HurraySync, fence: Fence, slot: *mut Slot) -> Option<Event> {
     match fence {
         Fence::Synced => None,
-        Fence::Stream { handle, .. } => {
-            sync.stream = handle;
+        Fence::Stream(declared) => {
+            sync.stream = declared.handle();
             None
         }
         Fence::Event(event) => {

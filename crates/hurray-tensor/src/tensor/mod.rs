@@ -6,6 +6,7 @@ mod composite;
 mod copied;
 mod elements;
 mod entries;
+mod made;
 mod pages;
 mod typed;
 mod view;
@@ -156,6 +157,11 @@ impl Tensor {
         &self.buffers
     }
 
+    /// Its memory, to see who holds it.
+    pub(crate) fn buffers_mut(&mut self) -> &mut [Buffer] {
+        &mut self.buffers
+    }
+
     /// The two apart.
     pub fn into_parts(self) -> (Descriptor, impl ExactSizeIterator<Item = Buffer>) {
         (self.descriptor, self.buffers.into_iter())
@@ -176,8 +182,8 @@ impl Tensor {
 impl Held for Tensor {
     type OnHost = Self;
 
-    fn buffers(&self) -> &[Buffer] {
-        &self.buffers
+    fn each_buffer(&self, see: &mut dyn FnMut(&Buffer)) {
+        self.buffers.iter().for_each(see);
     }
 
     fn on_host(self) -> Result<Self> {
