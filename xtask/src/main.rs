@@ -13,6 +13,7 @@ mod header;
 mod install;
 mod links;
 mod lint;
+mod memcheck;
 mod metadata;
 mod no_std;
 mod python;
@@ -29,7 +30,12 @@ type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 type Command = (&'static str, &'static str, &'static str, fn(&[String]) -> Outcome);
 
 const COMMANDS: &[Command] = &[
-    ("test", "[--no-skip] [PART..]", "every test: rust, capi, python, pyhurray", test::command),
+    (
+        "test",
+        "[--no-skip] [PART..]",
+        "every test: rust, capi, memcheck, python, pyhurray",
+        test::command,
+    ),
     ("lint", "", "format, clippy, rustdoc, links, and what is generated is current", lint::command),
     (
         "floors",

@@ -10,14 +10,19 @@ use std::{
     time::Instant,
 };
 
-use crate::{Outcome, capi, metadata, python, run};
+use crate::{Outcome, capi, memcheck, metadata, python, run};
 
 /// A part's name and what runs it.
 type Part = (&'static str, fn() -> Outcome<Ran>);
 
 /// The parts in the order they run.
-const PARTS: &[Part] =
-    &[("rust", rust), ("capi", with_c), ("python", with_python), ("pyhurray", with_pyhurray)];
+const PARTS: &[Part] = &[
+    ("rust", rust),
+    ("capi", with_c),
+    ("memcheck", with_checkers),
+    ("python", with_python),
+    ("pyhurray", with_pyhurray),
+];
 
 /// A part that did not fail.
 enum Ran {
@@ -69,6 +74,11 @@ fn rust() -> Outcome<Ran> {
 /// libhurray installed, and used by programs in C and C++, under Valgrind.
 fn with_c() -> Outcome<Ran> {
     Ok(capi::check()?.map_or(Ran::Passed, Ran::Skipped))
+}
+
+/// The exchange of tensors with C, under checkers of memory.
+fn with_checkers() -> Outcome<Ran> {
+    Ok(memcheck::check()?.map_or(Ran::Passed, Ran::Skipped))
 }
 
 /// Checks with the Python libraries that own the formats we convert from and to.
