@@ -2,6 +2,7 @@
 
 pub use hurray_format as format;
 
+mod adapt;
 mod buffer;
 pub mod device;
 mod element;

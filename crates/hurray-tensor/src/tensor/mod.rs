@@ -8,7 +8,7 @@ mod elements;
 mod entries;
 mod pages;
 mod typed;
-mod view;
+pub(crate) mod view;
 mod walk;
 
 pub use borrowed::TensorRef;

@@ -185,7 +185,7 @@ fn no_axis(axis: usize, rank: usize) -> Error {
 }
 
 /// The steps of a tensor that has them.
-fn strides(descriptor: &Descriptor) -> Result<hurray_format::List<i64>> {
+pub(crate) fn strides(descriptor: &Descriptor) -> Result<hurray_format::List<i64>> {
     descriptor.strides().ok_or_else(|| {
         if descriptor.is_dynamic() {
             let rule = Rule::DescriptorUnresolved;
