@@ -26,7 +26,7 @@ type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 type Command = (&'static str, &'static str, &'static str, fn(&[String]) -> Outcome);
 
 const COMMANDS: &[Command] = &[
-    ("test", "[--no-skip] [PART..]", "every test: rust, python, pyhurray", test::command),
+    ("test", "[--no-skip] [PART..]", "every test: rust, adapters, python, pyhurray", test::command),
     ("lint", "", "format, clippy, rustdoc, links, and what is generated is current", lint::command),
     (
         "floors",

@@ -16,7 +16,12 @@ use crate::{Outcome, metadata, python, run};
 type Part = (&'static str, fn() -> Outcome<Ran>);
 
 /// The parts in the order they run.
-const PARTS: &[Part] = &[("rust", rust), ("python", with_python), ("pyhurray", with_pyhurray)];
+const PARTS: &[Part] =
+    &[("rust", rust), ("adapters", adapters), ("python", with_python), ("pyhurray", with_pyhurray)];
+
+/// The adapters of tensors to other crates, which nothing else turns on.
+pub(crate) const ADAPTERS: [&str; 4] =
+    ["--package", "hurray-tensor", "--features", "ndarray,candle,complex,half"];
 
 /// A part that did not fail.
 enum Ran {
@@ -62,6 +67,12 @@ pub(crate) fn command(arguments: &[String]) -> Outcome {
 
 fn rust() -> Outcome<Ran> {
     run::show(&mut run::cargo(&["test", "--workspace"]))?;
+    Ok(Ran::Passed)
+}
+
+/// Tensors as those of other crates, which take longer to build than all of ours.
+fn adapters() -> Outcome<Ran> {
+    run::show(run::cargo(&["test"]).args(ADAPTERS))?;
     Ok(Ran::Passed)
 }
 
