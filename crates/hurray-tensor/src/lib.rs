@@ -32,4 +32,8 @@ mod examples {
     mod readme {}
     #[doc = include_str!("../../../docs/guide/files.md")]
     mod files {}
+    // `cargo xtask test adapters` runs this one: two of its programs need other crates.
+    #[cfg(all(feature = "ndarray", feature = "candle"))]
+    #[doc = include_str!("../../../docs/guide/tensors.md")]
+    mod tensors {}
 }
