@@ -29,7 +29,7 @@ type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 type Command = (&'static str, &'static str, &'static str, fn(&[String]) -> Outcome);
 
 const COMMANDS: &[Command] = &[
-    ("test", "[--no-skip] [PART..]", "every test: rust, capi, python, pyhurray", test::command),
+    ("test", "[--no-skip] [PART..]", "every test, in parts", test::command),
     ("lint", "", "format, clippy, rustdoc, links, and what is generated is current", lint::command),
     (
         "floors",

@@ -16,8 +16,17 @@ use crate::{Outcome, capi, metadata, python, run};
 type Part = (&'static str, fn() -> Outcome<Ran>);
 
 /// The parts in the order they run.
-const PARTS: &[Part] =
-    &[("rust", rust), ("capi", with_c), ("python", with_python), ("pyhurray", with_pyhurray)];
+const PARTS: &[Part] = &[
+    ("rust", rust),
+    ("adapters", adapters),
+    ("capi", with_c),
+    ("python", with_python),
+    ("pyhurray", with_pyhurray),
+];
+
+/// The adapters of tensors to other crates, which nothing else turns on.
+pub(crate) const ADAPTERS: [&str; 4] =
+    ["--package", "hurray-tensor", "--features", "ndarray,candle,complex,half"];
 
 /// A part that did not fail.
 enum Ran {
@@ -69,6 +78,12 @@ fn rust() -> Outcome<Ran> {
 /// libhurray installed, and used by programs in C and C++, under Valgrind.
 fn with_c() -> Outcome<Ran> {
     Ok(capi::check()?.map_or(Ran::Passed, Ran::Skipped))
+}
+
+/// Tensors as those of other crates, which take longer to build than all of ours.
+fn adapters() -> Outcome<Ran> {
+    run::show(run::cargo(&["test"]).args(ADAPTERS))?;
+    Ok(Ran::Passed)
 }
 
 /// Checks with the Python libraries that own the formats we convert from and to.
