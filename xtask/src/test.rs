@@ -18,11 +18,16 @@ type Part = (&'static str, fn() -> Outcome<Ran>);
 /// The parts in the order they run.
 const PARTS: &[Part] = &[
     ("rust", rust),
+    ("adapters", adapters),
     ("capi", with_c),
     ("memcheck", with_checkers),
     ("python", with_python),
     ("pyhurray", with_pyhurray),
 ];
+
+/// The adapters of tensors to other crates, which nothing else turns on.
+pub(crate) const ADAPTERS: [&str; 4] =
+    ["--package", "hurray-tensor", "--features", "ndarray,candle,complex,half"];
 
 /// A part that did not fail.
 enum Ran {
@@ -76,9 +81,16 @@ fn with_c() -> Outcome<Ran> {
     Ok(capi::check()?.map_or(Ran::Passed, Ran::Skipped))
 }
 
+<<<<<<< HEAD
 /// The exchange of tensors with C, under checkers of memory.
 fn with_checkers() -> Outcome<Ran> {
     Ok(memcheck::check()?.map_or(Ran::Passed, Ran::Skipped))
+=======
+/// Tensors as those of other crates, which take longer to build than all of ours.
+fn adapters() -> Outcome<Ran> {
+    run::show(run::cargo(&["test"]).args(ADAPTERS))?;
+    Ok(Ran::Passed)
+>>>>>>> main
 }
 
 /// Checks with the Python libraries that own the formats we convert from and to.

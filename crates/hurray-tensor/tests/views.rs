@@ -350,7 +350,7 @@ fn channels_follow_their_axis() {
     assert_eq!(axis_of(tensor.broadcast(&[3, 32, 6, 5]).unwrap()), 1);
 
     // Along the axis only where scales of their own start at a multiple of 64 bytes.
-    let part = tensor.slice([16..32]).unwrap();
+    let part = tensor.slice_axis(0, 16..32).unwrap();
     assert_eq!(part.buffers()[1].byte_size(), 64);
     assert_eq!(part.buffers()[1].host_bytes().unwrap()[..4], 17_u32.to_le_bytes());
     for cut in [Cut::from(8..32), Cut::ALL.by(-1), Cut::ALL.by(2)] {
@@ -362,7 +362,7 @@ fn channels_follow_their_axis() {
     refused(one.broadcast(&[4, 6]), Rule::ViewQuantization);
     // Scales and zero points in one buffer are no two parts of one.
     let shared = quantized(&[32, 6], per_channel(0, Some(1)));
-    refused(shared.slice([16..32]), Rule::ViewQuantization);
+    refused(shared.slice_axis(0, 16..32), Rule::ViewQuantization);
     assert_eq!(axis_of(shared.transpose().unwrap()), 1);
 }
 
@@ -379,10 +379,10 @@ fn blocks_stay_whole_and_in_order() {
     assert_eq!(axis_of(tensor.reshape(&[2, 4, 64]).unwrap()), 2);
     // Some rows, whose scales can be cut out: 8 rows have 64 bytes of them.
     let tall = quantized(&[24, 64], per_block(1, 32));
-    let rows = tall.slice([8..24]).unwrap();
+    let rows = tall.slice_axis(0, 8..24).unwrap();
     assert_eq!(rows.buffers()[1].byte_size(), 16 * 2 * 4);
     assert_eq!(rows.buffers()[2].host_bytes().unwrap()[..4], 17_u32.to_le_bytes());
-    refused(tall.slice([1..24]), Rule::ViewQuantization);
+    refused(tall.slice_axis(0, 1..24), Rule::ViewQuantization);
     refused(tall.slice([Cut::ALL.by(-1)]), Rule::ViewQuantization);
     refused(tall.slice([Cut::ALL, (0..32).into()]), Rule::ViewQuantization);
     refused(tall.broadcast(&[2, 24, 64]), Rule::ViewQuantization);
@@ -413,12 +413,12 @@ fn other_schemes_are_kept_where_they_are_right() {
             descriptor.quantization().unwrap().tag()
         );
         refused(tensor.slice([Cut::ALL, (0..16).into()]), Rule::ViewQuantization);
-        let rows = tensor.slice([16..32]);
+        let rows = tensor.slice_axis(0, 16..32);
         match descriptor.dtype() {
             Dtype::UInt4 => assert_eq!(rows.unwrap().buffers()[1].byte_size(), 64),
             _ => refused(rows, Rule::ViewQuantization),
         }
-        assert_eq!(tensor.slice([..64]).unwrap().descriptor(), tensor.descriptor());
+        assert_eq!(tensor.slice_axis(0, ..64).unwrap().descriptor(), tensor.descriptor());
     }
     let scheme = Quantization::Private { tag: 0xF0, version: 0, flags: 0, payload: Box::default() };
     let descriptor = build(Dtype::UInt8, scheme);
@@ -458,7 +458,7 @@ fn shards_and_statistics_are_adapted_or_dropped() {
     let backwards = tensor.slice([Cut::ALL.by(-1)]).unwrap();
     assert_eq!(shard_of(&backwards), None);
     assert!(statistics_of(&backwards).is_some());
-    let part = tensor.slice([1..3]).unwrap();
+    let part = tensor.slice_axis(0, 1..3).unwrap();
     assert_eq!(shard_of(&part), Some((vec![8, 6], vec![5, 0])));
     assert_eq!(statistics_of(&part), None);
     let row = tensor.index_axis(0, 1).unwrap();
@@ -483,9 +483,9 @@ fn shards_and_statistics_are_adapted_or_dropped() {
 #[test]
 fn a_view_says_why_there_is_none() {
     let tensor = Tensor::from_vec((0_u8..24).collect(), &[2, 3, 4]).unwrap();
-    refused(tensor.slice([0..3]), Rule::ViewRange);
+    refused(tensor.slice_axis(0, 0..3), Rule::ViewRange);
     #[expect(clippy::reversed_empty_ranges, reason = "that is what is refused")]
-    let reversed = tensor.slice([2..1]);
+    let reversed = tensor.slice_axis(0, 2..1);
     refused(reversed, Rule::ViewRange);
     refused(tensor.slice([Cut::ALL.by(0)]), Rule::ViewRange);
     refused(tensor.slice([Cut::ALL; 4]), Rule::ViewAxes);
@@ -510,8 +510,8 @@ fn a_view_says_why_there_is_none() {
     refused(many.unsqueeze(0), Rule::DescriptorRankTooLarge);
 
     let (six, _) = noisy(&Descriptor::dense(Dtype::Float6E2M3, &[8]).unwrap());
-    assert_eq!(six.slice([4..8]).unwrap().descriptor().byte_offset(), 3);
-    refused(six.slice([3..8]), Rule::ViewSubByte);
+    assert_eq!(six.slice_axis(0, 4..8).unwrap().descriptor().byte_offset(), 3);
+    refused(six.slice_axis(0, 3..8), Rule::ViewSubByte);
     refused(six.slice([Cut::ALL.by(-1)]), Rule::ViewSubByte);
     let (bits, _) = noisy(&Descriptor::dense(Dtype::Bool, &[3, 8]).unwrap());
     let row = bits.index_axis(0, 2).unwrap();
@@ -521,7 +521,7 @@ fn a_view_says_why_there_is_none() {
     for layout in [Layout::tiled(Tiled::blocks([2, 2])), Layout::morton([2, 2])] {
         let descriptor = Descriptor::builder(Dtype::UInt8, &[4, 4]).layout(layout).build();
         let (tensor, _) = noisy(&descriptor.unwrap());
-        refused(tensor.slice([0..2]), Rule::ViewLayout);
+        refused(tensor.slice_axis(0, 0..2), Rule::ViewLayout);
         refused(tensor.transpose(), Rule::ViewLayout);
         refused(tensor.reshape(&[16]), Rule::ViewLayout);
     }
@@ -531,7 +531,7 @@ fn a_view_says_why_there_is_none() {
     let dynamic = Descriptor::builder(Dtype::UInt8, &[DYNAMIC]).buffers([BufferHandle::cpu(64)]);
     let memory = BufferMut::zeroed(64).unwrap().freeze();
     let dynamic = Tensor::new(dynamic.build().unwrap(), [memory]).unwrap();
-    refused(dynamic.slice([0..1]), Rule::DescriptorUnresolved);
+    refused(dynamic.slice_axis(0, 0..1), Rule::DescriptorUnresolved);
 }
 
 /// Strides and shapes that no arithmetic of 64 bits can take.
@@ -569,7 +569,7 @@ fn views_of_adopted_memory_are_where_they_were() {
     let row = tensor.index_axis(0, 7).unwrap();
     assert_eq!(row.as_slice::<u32>().unwrap().as_ptr(), first.wrapping_add(700));
     assert!(row.buffers()[0].byte_size() < 464 + 64);
-    let top = tensor.slice([0..1]).unwrap();
+    let top = tensor.slice_axis(0, 0..1).unwrap();
     assert_eq!(top.buffers()[0].lead(), tensor.buffers()[0].lead());
     assert_eq!(top.as_slice::<u32>().unwrap().as_ptr(), first);
     let column = tensor.index_axis(1, 99).unwrap();

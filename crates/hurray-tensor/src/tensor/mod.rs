@@ -9,7 +9,7 @@ mod entries;
 mod made;
 mod pages;
 mod typed;
-mod view;
+pub(crate) mod view;
 mod walk;
 
 pub use borrowed::TensorRef;
