@@ -30,16 +30,7 @@ type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 type Command = (&'static str, &'static str, &'static str, fn(&[String]) -> Outcome);
 
 const COMMANDS: &[Command] = &[
-<<<<<<< HEAD
-    (
-        "test",
-        "[--no-skip] [PART..]",
-        "every test: rust, capi, memcheck, python, pyhurray",
-        test::command,
-    ),
-=======
     ("test", "[--no-skip] [PART..]", "every test, in parts", test::command),
->>>>>>> main
     ("lint", "", "format, clippy, rustdoc, links, and what is generated is current", lint::command),
     (
         "floors",
