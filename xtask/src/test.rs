@@ -81,16 +81,15 @@ fn with_c() -> Outcome<Ran> {
     Ok(capi::check()?.map_or(Ran::Passed, Ran::Skipped))
 }
 
-<<<<<<< HEAD
 /// The exchange of tensors with C, under checkers of memory.
 fn with_checkers() -> Outcome<Ran> {
     Ok(memcheck::check()?.map_or(Ran::Passed, Ran::Skipped))
-=======
+}
+
 /// Tensors as those of other crates, which take longer to build than all of ours.
 fn adapters() -> Outcome<Ran> {
     run::show(run::cargo(&["test"]).args(ADAPTERS))?;
     Ok(Ran::Passed)
->>>>>>> main
 }
 
 /// Checks with the Python libraries that own the formats we convert from and to.
