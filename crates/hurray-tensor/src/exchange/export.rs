@@ -91,15 +91,34 @@ impl Exported {
     ///
     /// Out of memory.
     pub fn composite(composite: &Composite) -> Result<Self> {
-        Self::bound(composite.as_bound())
+        Self::bound(composite.as_bound(), &mut std::iter::empty())
     }
 
-    fn bound(bound: &format::Composite<Tensor>) -> Result<Self> {
+    /// A composite with its events or the streams it was ordered on.
+    ///
+    /// # Errors
+    ///
+    /// As [`offer`](Self::offer).
+    pub fn offer_composite(offered: Offered<Composite>) -> Result<Self> {
+        let (composite, fences) = offered.into_parts();
+        Self::bound(composite.as_bound(), &mut fences.into_iter())
+    }
+
+    /// A tensor with its members. `fences` has the rest of what is to be waited for, if anything
+    /// is: one for each buffer, a head's before its members'.
+    fn bound(
+        bound: &format::Composite<Tensor>,
+        fences: &mut dyn Iterator<Item = Fence>,
+    ) -> Result<Self> {
         if bound.members.is_empty() {
-            return Self::share(&bound.item);
+            let fences: Vec<Fence> = fences.take(bound.item.buffers().len()).collect();
+            return match fences.is_empty() {
+                true => Self::share(&bound.item),
+                false => Self::offer(Offered::new(bound.item.clone(), fences)?),
+            };
         }
-        let members = bound.members.iter().map(Self::bound).collect::<Result<_>>()?;
-        pack(bound.item.descriptor(), std::iter::empty(), members).map(Self)
+        let members = bound.members.iter().map(|member| Self::bound(member, fences));
+        pack(bound.item.descriptor(), std::iter::empty(), members.collect::<Result<_>>()?).map(Self)
     }
 
     /// Says of all its memory that it was copied for this handoff.

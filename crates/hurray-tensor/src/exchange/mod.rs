@@ -6,7 +6,7 @@
 //! it can be released, until all of it was checked.
 //!
 //! ```text
-//! Tensor, Offered, Composite --Exported--> HurrayTensor --Foreign--> Offered, OfferedComposite
+//! Tensor, Offered, Composite --Exported--> HurrayTensor --Foreign--> Offered
 //! impl Produce --ExportedProducer--> HurrayProducer --ForeignProducer--> Foreign
 //! ```
 
@@ -23,7 +23,6 @@ mod request;
 mod shares;
 mod status;
 
-pub use composite::OfferedComposite;
 pub use export::Exported;
 pub use foreign::Foreign;
 pub use produce::{ExportedProducer, Produce};

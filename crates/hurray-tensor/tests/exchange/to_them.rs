@@ -160,6 +160,26 @@ fn partition() -> (Composite, [Arc<AtomicU64>; 2]) {
 }
 
 #[test]
+fn events_of_members_go_with_them() {
+    for (side, way) in sides() {
+        let events = Arc::new(AtomicU64::new(0));
+        let group = CompositeHead { composition: Composition::Group, member_count: 2 };
+        let group = Descriptor::builder(Dtype::Float32, &[2]).layout(Layout::Composite(group));
+        let head = Tensor::new(group.build().unwrap(), []).unwrap();
+        let (ready, ready_released) = host_memory(&bytes());
+        let (waiting, waiting_released) = device_memory(&bytes());
+        let composite = Composite::new([head, tensor(ready), tensor(waiting)]).unwrap();
+        let raw = RawEvent { kind: EventKind::MultiWait, handle: 5, value: 0 };
+        let fences = vec![Fence::Synced, Fence::Event(counted(&events, raw))];
+        let offered = Offered::new(composite, fences).unwrap();
+        let exported = Exported::offer_composite(offered).unwrap();
+        assert_eq!(consume(&side, way, exported.into_raw()), 132.0);
+        let counts = [ready_released, waiting_released, events];
+        assert_eq!(counts.map(|count| count.load(Ordering::Relaxed)), [1, 1, 1]);
+    }
+}
+
+#[test]
 fn an_empty_tensor_has_no_address() {
     let side = in_c();
     let empty = Tensor::dense(Dtype::Float32, &[0, 4], Buffer::empty()).unwrap();
