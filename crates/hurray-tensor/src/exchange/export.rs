@@ -11,6 +11,7 @@ use hurray_format::{self as format, BufferHandle};
 use super::parcel::{self, Parcel, Part, pack};
 use super::raw::{BUFFER_COPIED, BUFFER_MAY_CHANGE, BUFFER_READ_ONLY, HurrayBuffer, HurrayTensor};
 use crate::buffer::Buffer;
+use crate::device::Stream;
 use crate::error::Result;
 use crate::offered::{Fence, Offered};
 use crate::tensor::{Composite, Tensor};
@@ -124,6 +125,15 @@ impl Exported {
     /// Says of all its memory that it was copied for this handoff.
     pub fn copied(self) -> Self {
         self.mark(BUFFER_COPIED);
+        self
+    }
+
+    /// Lets the consumer release its buffers in stream order, by an event or a stream of its own
+    /// on the same device: memory is then kept until `stream`, or the consumer's, has come past
+    /// that, and nobody waits on the host.
+    pub fn released_in(self, stream: &Stream) -> Self {
+        // SAFETY: packed, and not released; this value is the only one who uses it.
+        unsafe { parcel::release_in(self.0, stream) };
         self
     }
 

@@ -15,6 +15,7 @@ mod composite;
 mod export;
 mod foreign;
 mod import;
+mod in_order;
 mod parcel;
 mod produce;
 mod producer;

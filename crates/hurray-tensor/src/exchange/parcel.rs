@@ -17,8 +17,9 @@ use hurray_format::{BufferHandle, Descriptor, DeviceTag, MemoryClass};
 use super::export::Exported;
 use super::raw::struct_size;
 use super::raw::{ABI_VERSION, Head, HurrayBuffer, HurraySync, HurrayTensor, NO_QUEUE_FAMILY};
+use super::{Status, in_order};
 use crate::buffer::Buffer;
-use crate::device::Event;
+use crate::device::{Event, Stream};
 use crate::error::{Error, Result};
 use crate::memory::{as_u64, quietly};
 use crate::offered::Fence;
@@ -51,10 +52,12 @@ struct Slot {
     kept: Kept,
 }
 
-struct Kept {
+pub(super) struct Kept {
     parcel: NonNull<Parcel>,
-    keep: Option<Buffer>,
+    pub(super) keep: Option<Buffer>,
     event: Option<Event>,
+    /// Where memory waits before it goes, if it can be released in stream order.
+    pub(super) stream: Option<Stream>,
 }
 
 const SLOTS_AT: usize = size_of::<Parcel>();
@@ -193,7 +196,7 @@ unsafe fn fill(slot: *mut Slot, part: Part<'_>, parcel: NonNull<Parcel>) {
     let event = announce(&mut raw.sync, fence, slot);
     let kept = slot.cast::<u8>().wrapping_add(offset_of!(Slot, kept)).cast();
     // SAFETY: room for a slot, of which this part is not borrowed.
-    unsafe { ptr::write(kept, Kept { parcel, keep: Some(keep), event }) }
+    unsafe { ptr::write(kept, Kept { parcel, keep: Some(keep), event, stream: None }) }
 }
 
 /// Says where a buffer is.
@@ -311,6 +314,48 @@ unsafe extern "C" fn release_tensor(tensor: *mut HurrayTensor) {
     }
     // SAFETY: the tensor and the buffers that were present held it, and are gone.
     unsafe { let_go(parcel, held) }
+}
+
+/// Lets each buffer be released in stream order.
+///
+/// # Safety
+///
+/// As [`tensor`], and nobody else may use it.
+pub(super) unsafe fn release_in(parcel: NonNull<Parcel>, stream: &Stream) {
+    // SAFETY: passed on to the caller.
+    let slots = unsafe { parcel.as_ref() }.slots;
+    let first = parcel.as_ptr().cast::<u8>().wrapping_add(SLOTS_AT).cast::<Slot>();
+    for place in 0..slots {
+        // SAFETY: the slot is filled, and used by the caller alone.
+        let slot = unsafe { &mut *first.wrapping_add(place) };
+        slot.kept.stream = Some(stream.clone());
+        slot.raw.release_after = Some(release_buffer_after);
+    }
+}
+
+unsafe extern "C" fn release_buffer_after(buffer: *mut HurrayBuffer, done: *mut HurraySync) -> i32 {
+    // SAFETY: whoever releases gives a struct of its own, or null, which is refused.
+    let head = unsafe { buffer.cast::<Head<HurrayBuffer>>().as_mut() };
+    // SAFETY: as above.
+    let done = unsafe { done.as_mut() };
+    let (Some(head), Some(done)) = (head, done) else { return Status::Peer.code() };
+    if head.release.is_none() {
+        return Status::Peer.code();
+    }
+    let slot = head.private_data.cast::<Slot>();
+    // SAFETY: the buffer was not released until now, so that its slot is filled, and whoever
+    // releases it is the only one who uses this part of it.
+    let kept = unsafe { &mut (*slot).kept };
+    let parcel = kept.parcel.as_ptr();
+    // SAFETY: what the consumer gives for it keeps the header's rules.
+    let status = unsafe { in_order::let_go_after(kept, done) };
+    if status == Status::Ok {
+        kept.drop_event();
+        head.release = None;
+        // SAFETY: the buffer held it, and is gone.
+        unsafe { let_go(parcel, 1) }
+    }
+    status.code()
 }
 
 unsafe extern "C" fn release_buffer(buffer: *mut HurrayBuffer) {
