@@ -10,6 +10,7 @@ use hurray_format::{self as format, BufferHandle};
 
 use super::parcel::{self, Parcel, Part, pack};
 use super::raw::{BUFFER_COPIED, BUFFER_MAY_CHANGE, BUFFER_READ_ONLY, HurrayBuffer, HurrayTensor};
+use super::released;
 use crate::buffer::Buffer;
 use crate::device::Stream;
 use crate::error::Result;
@@ -133,7 +134,7 @@ impl Exported {
     /// that, and nobody waits on the host.
     pub fn released_in(self, stream: &Stream) -> Self {
         // SAFETY: packed, and not released; this value is the only one who uses it.
-        unsafe { parcel::release_in(self.0, stream) };
+        unsafe { released::release_in(self.0, stream) };
         self
     }
 

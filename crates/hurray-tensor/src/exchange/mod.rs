@@ -20,6 +20,7 @@ mod parcel;
 mod produce;
 mod producer;
 pub mod raw;
+mod released;
 mod request;
 mod shares;
 mod status;
