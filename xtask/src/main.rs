@@ -13,6 +13,7 @@ mod header;
 mod install;
 mod links;
 mod lint;
+mod memcheck;
 mod metadata;
 mod no_std;
 mod python;

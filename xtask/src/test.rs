@@ -10,7 +10,7 @@ use std::{
     time::Instant,
 };
 
-use crate::{Outcome, capi, metadata, python, run};
+use crate::{Outcome, capi, memcheck, metadata, python, run};
 
 /// A part's name and what runs it.
 type Part = (&'static str, fn() -> Outcome<Ran>);
@@ -20,6 +20,7 @@ const PARTS: &[Part] = &[
     ("rust", rust),
     ("adapters", adapters),
     ("capi", with_c),
+    ("memcheck", with_checkers),
     ("python", with_python),
     ("pyhurray", with_pyhurray),
 ];
@@ -78,6 +79,11 @@ fn rust() -> Outcome<Ran> {
 /// libhurray installed, and used by programs in C and C++, under Valgrind.
 fn with_c() -> Outcome<Ran> {
     Ok(capi::check()?.map_or(Ran::Passed, Ran::Skipped))
+}
+
+/// The exchange of tensors with C, under checkers of memory.
+fn with_checkers() -> Outcome<Ran> {
+    Ok(memcheck::check()?.map_or(Ran::Passed, Ran::Skipped))
 }
 
 /// Tensors as those of other crates, which take longer to build than all of ours.
