@@ -10,14 +10,19 @@ use std::{
     time::Instant,
 };
 
-use crate::{Outcome, metadata, python, run};
+use crate::{Outcome, capi, metadata, python, run};
 
 /// A part's name and what runs it.
 type Part = (&'static str, fn() -> Outcome<Ran>);
 
 /// The parts in the order they run.
-const PARTS: &[Part] =
-    &[("rust", rust), ("adapters", adapters), ("python", with_python), ("pyhurray", with_pyhurray)];
+const PARTS: &[Part] = &[
+    ("rust", rust),
+    ("adapters", adapters),
+    ("capi", with_c),
+    ("python", with_python),
+    ("pyhurray", with_pyhurray),
+];
 
 /// The adapters of tensors to other crates, which nothing else turns on.
 pub(crate) const ADAPTERS: [&str; 4] =
@@ -68,6 +73,11 @@ pub(crate) fn command(arguments: &[String]) -> Outcome {
 fn rust() -> Outcome<Ran> {
     run::show(&mut run::cargo(&["test", "--workspace"]))?;
     Ok(Ran::Passed)
+}
+
+/// libhurray installed, and used by programs in C and C++, under Valgrind.
+fn with_c() -> Outcome<Ran> {
+    Ok(capi::check()?.map_or(Ran::Passed, Ran::Skipped))
 }
 
 /// Tensors as those of other crates, which take longer to build than all of ours.

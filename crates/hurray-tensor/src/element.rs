@@ -5,11 +5,13 @@
 use hurray_format::Dtype;
 
 /// A Rust type whose values are elements as they lie in memory: every pattern of its bits is
-/// a value, it has no padding, and its bytes are the format's on a little-endian machine.
+/// a value, it has no padding, and its bytes are the format's. On a machine that is not
+/// little-endian only types of one byte are.
 ///
 /// # Safety
 ///
-/// All of that must hold, and `DTYPE` must be the type of the format with the same size.
+/// All of that must hold, `DTYPE` must be the type of the format with the same size, and the
+/// methods must be left as they are.
 pub unsafe trait Element: Copy + Send + Sync + 'static {
     /// The type that a tensor of such elements has.
     const DTYPE: Dtype;
@@ -59,6 +61,10 @@ macro_rules! elements {
 elements! {
     u8 = UInt8;
     i8 = Int8;
+}
+
+#[cfg(target_endian = "little")]
+elements! {
     u16 = UInt16;
     i16 = Int16;
     u32 = UInt32;
@@ -72,7 +78,7 @@ elements! {
     [f64; 2] = Complex128;
 }
 
-#[cfg(feature = "half")]
+#[cfg(all(feature = "half", target_endian = "little"))]
 elements! {
     half::f16 = Float16;
     half::bf16 = BFloat16;

@@ -22,6 +22,31 @@ pub enum KvRole {
     Fused,
 }
 
+impl KvRole {
+    /// The role with that byte on the wire.
+    ///
+    /// # Errors
+    ///
+    /// `layout.block-paged.kv-role`.
+    pub const fn from_tag(tag: u8) -> Result<Self, Rule> {
+        Ok(match tag {
+            0 => Self::Key,
+            1 => Self::Value,
+            2 => Self::Fused,
+            _ => return Err(Rule::LayoutBlockPagedKvRole),
+        })
+    }
+
+    /// Its byte on the wire.
+    pub const fn tag(self) -> u8 {
+        match self {
+            Self::Key => 0,
+            Self::Value => 1,
+            Self::Fused => 2,
+        }
+    }
+}
+
 /// Pages of tokens, found through a block table. The shape is (tokens, heads, head_dim).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockPaged {
@@ -67,14 +92,11 @@ impl BlockPaged {
             let rule = Rule::LayoutBlockPagedPagedAxis;
             return refuse(rule, 12, "paged_axis", u64::from(paged_axis), Expected::Exactly(0));
         }
-        let kv_role = match kv_role {
-            0 => KvRole::Key,
-            1 => KvRole::Value,
-            2 => KvRole::Fused,
-            other => {
+        let kv_role = match KvRole::from_tag(kv_role) {
+            Ok(role) => role,
+            Err(rule) => {
                 let expected = Expected::OneOf("0 (key), 1 (value) or 2 (fused)");
-                let rule = Rule::LayoutBlockPagedKvRole;
-                return refuse(rule, 20, "kv_role", u64::from(other), expected);
+                return refuse(rule, 20, "kv_role", u64::from(kv_role), expected);
             }
         };
         if index_type > 1 {
@@ -96,22 +118,13 @@ impl BlockPaged {
         })
     }
 
-    /// `kv_role` as the wire has it.
-    pub(crate) fn role_tag(&self) -> u8 {
-        match self.kv_role {
-            KvRole::Key => 0,
-            KvRole::Value => 1,
-            KvRole::Fused => 2,
-        }
-    }
-
     /// The 32 bytes.
     pub(crate) fn store(&self, w: &mut crate::wire::Writer<'_>) {
         w.u32(self.page_size);
         w.u64(self.num_pages);
         w.u32(0);
         w.u32(self.num_seqs);
-        w.u8(self.role_tag());
+        w.u8(self.kv_role.tag());
         w.u32(self.layer_index.unwrap_or(u32::MAX));
         w.u8(u8::from(self.wide_indices));
         w.zeros::<6>();

@@ -39,8 +39,8 @@ impl Reach {
 }
 
 impl<S: Storage> Order<S> {
-    /// Its tag inside a tiled record.
-    pub(crate) fn tag(&self) -> u8 {
+    /// Its tag inside a tiled record: 1, 2 or 3, as the layouts of those names have.
+    pub fn tag(&self) -> u8 {
         match self {
             Self::RowMajor => 1,
             Self::ColumnMajor => 2,

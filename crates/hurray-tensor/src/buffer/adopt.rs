@@ -1,14 +1,16 @@
-//! Memory that somebody else made, taken as it is.
+//! Memory that somebody else made, taken as it is, and given back as it was.
 
 #![allow(unsafe_code, reason = "that a region is true is a promise only its caller can make")]
 
 use std::any::Any;
 use std::sync::Arc;
 
-use super::Buffer;
+use hurray_format::{Expected, Rule, Value};
+
+use super::{Buffer, Returned};
 use crate::element::Element;
 use crate::error::Result;
-use crate::memory::{Region, Release, SharedOwner, kept_by, share};
+use crate::memory::{Region, Release, Shared, kept_by, refuse};
 
 impl Buffer {
     /// The bytes of an owner, where they are: a memory map, `Bytes`, a boxed slice. They are
@@ -23,10 +25,13 @@ impl Buffer {
     /// # Ok::<(), hurray_tensor::Error>(())
     /// ```
     ///
+    /// The owner is asked for its bytes once. It is dropped with the last share of the memory,
+    /// unless it is [taken back](Self::try_into_owner); a panic in its `drop` goes no further.
+    ///
     /// # Errors
     ///
-    /// What no memory of Rust breaks: `memory.address-beyond`.
-    pub fn from_owner(owner: impl AsRef<[u8]> + Any + Send + Sync) -> Result<Self> {
+    /// What no memory of Rust breaks: `memory.address-null`, `memory.address-beyond`.
+    pub fn from_owner(owner: impl AsRef<[u8]> + Any + Send) -> Result<Self> {
         Self::from_elements::<u8, _>(owner)
     }
 
@@ -38,9 +43,9 @@ impl Buffer {
     pub fn from_elements<T, O>(owner: O) -> Result<Self>
     where
         T: Element,
-        O: AsRef<[T]> + Any + Send + Sync,
+        O: AsRef<[T]> + Any + Send,
     {
-        kept_by(owner).map(Self::whole)
+        kept_by(owner, |owner| owner.as_ref()).map(Self::whole)
     }
 
     /// The elements of something shared, which stays so for as long as the buffer lives.
@@ -64,7 +69,7 @@ impl Buffer {
         T: Element,
         O: AsRef<[T]> + Any + Send + Sync + ?Sized,
     {
-        Self::from_elements::<T, _>(SharedOwner(owner))
+        kept_by(owner, |owner| O::as_ref(owner)).map(Self::whole)
     }
 
     /// Memory of another library or a device. `release` is called once, when nobody holds
@@ -76,15 +81,63 @@ impl Buffer {
     /// # Safety
     ///
     /// Until `release` is called: the region must be what it says, its addresses must not
-    /// move, and where `host` is not null the bytes there must be initialised and readable
-    /// from any thread. Unless `may_change` is set nobody else may write to them. Where
-    /// `writable` is set nobody else may read them either.
+    /// move, and where `host` is not null the bytes there must be readable from any thread and
+    /// initialised. Where `writable` is set they may be written to from any thread. Unless
+    /// `may_change` is set nobody else may write to them, nor read them where `writable` is set.
     ///
     /// # Errors
     ///
-    /// `memory.address-null`, `memory.address-beyond`.
+    /// `memory.address-null`, `memory.address-beyond`, `memory.host-elsewhere`;
+    /// `memory.address-misaligned` where the CPU's address and the device's are not equally far
+    /// behind a multiple of 64.
     pub unsafe fn adopt(region: Region, release: impl FnOnce() + Send + 'static) -> Result<Self> {
-        let keep = Release::new(release);
-        share(region, keep).map(Self::whole)
+        Shared::new(region, Release::new(release)).map(Self::whole)
+    }
+
+    /// The owner that the memory was adopted with, where it is an `O` and nobody else holds the
+    /// memory: a `Bytes`, an `Arc<O>`. It comes back whole, also where the buffer is a part.
+    ///
+    /// ```
+    /// use hurray_tensor::Buffer;
+    /// let buffer = Buffer::from_owner(String::from("as it was"))?;
+    /// let buffer = buffer.try_into_owner::<Vec<u8>>().unwrap_err().value;
+    /// assert_eq!(buffer.try_into_owner::<String>().unwrap(), "as it was");
+    /// # Ok::<(), hurray_tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The buffer, with `memory.owner` or `memory.shared`.
+    pub fn try_into_owner<O: Any>(self) -> Result<O, Returned<Self>> {
+        let Self { memory, start, length } = self;
+        memory.into_owner::<O>().map_err(|memory| {
+            let rule = match memory.is_kept_by::<O>() {
+                true => Rule::MemoryShared,
+                false => Rule::MemoryOwner,
+            };
+            let error = refuse(rule, "memory", Value::None, Expected::Unsaid);
+            Returned { value: Self { memory, start, length }, error }
+        })
+    }
+
+    /// The vector that the memory was adopted with, whole, and as it was left when it was
+    /// written to.
+    ///
+    /// ```
+    /// use hurray_tensor::BufferMut;
+    /// let numbers = vec![1_i32, 2, 3];
+    /// let first = numbers.as_ptr();
+    /// let mut memory = BufferMut::from_vec(numbers)?;
+    /// memory.fill(0);
+    /// let numbers = memory.freeze().try_into_vec::<i32>().unwrap();
+    /// assert_eq!((numbers.as_slice(), numbers.as_ptr()), (&[0; 3][..], first));
+    /// # Ok::<(), hurray_tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`try_into_owner`](Self::try_into_owner).
+    pub fn try_into_vec<T: Element>(self) -> Result<Vec<T>, Returned<Self>> {
+        self.try_into_owner()
     }
 }

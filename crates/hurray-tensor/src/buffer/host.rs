@@ -42,20 +42,30 @@ impl HostBuffer {
 impl Buffer {
     /// The bytes, which [`check_host`](Self::check_host) said may be looked at.
     pub(super) fn bytes_unchecked(&self) -> &[u8] {
-        let lead = self.lead();
-        let length = usize::try_from(self.length.saturating_sub(lead)).unwrap_or(0);
-        let region = &self.memory.region;
-        if length == 0 || region.host.is_null() {
+        let (first, length) = self.own();
+        if length == 0 {
             return &[];
         }
-        let first = usize::try_from(self.start.saturating_add(lead)).unwrap_or(0);
-        let first = region.host.wrapping_add(first);
         // SAFETY: whoever made the memory promised that its region is host memory for as long
         // as it is held, initialised, and not written to by others while it is not marked as
-        // changing, which was checked. `start` and `length` lie inside the region. Writing is
-        // only possible through a `BufferMut`, which is made from the only share there is; so
-        // none exists while this shared borrow does.
+        // changing, which was checked. The bytes lie inside the region, which was checked to
+        // have an address and no more bytes than `isize` counts. Writing is only possible
+        // through a `BufferMut`, which is made from the only hold there is; so none exists while
+        // this shared borrow does.
         unsafe { slice::from_raw_parts(first, length) }
+    }
+
+    /// Where the CPU finds the bytes behind [`lead`](Self::lead), and how many there are; none
+    /// where it does not.
+    pub(super) fn own(&self) -> (*mut u8, usize) {
+        let lead = self.lead();
+        let host = self.memory.region.host;
+        if host.is_null() {
+            return (host, 0);
+        }
+        let length = usize::try_from(self.length.saturating_sub(lead)).unwrap_or(0);
+        let first = usize::try_from(self.start.saturating_add(lead)).unwrap_or(0);
+        (host.wrapping_add(first), length)
     }
 }
 

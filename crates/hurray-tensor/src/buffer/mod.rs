@@ -1,25 +1,30 @@
 //! Buffers: memory that is held, and where each of its kinds may be touched.
 //!
 //! ```text
-//! BufferMut --freeze--> Buffer --into_host--> HostBuffer (derefs to bytes)
-//! DeviceMemory --freeze--^        Offered --acquire_host--^
+//! Unfilled --finish--> BufferMut --freeze--> Buffer --into_host--> HostBuffer (derefs to bytes)
+//!                   DeviceMemory --freeze--^   |    Offered --acquire_host--^
+//!                                              +--into_shared--> SharedBytes (copied out)
 //! ```
 
 mod adopt;
+#[cfg(feature = "bytes")]
+mod bytes;
+mod fill;
 mod host;
 mod mutable;
+mod shared;
 
+pub use fill::Unfilled;
 pub use host::HostBuffer;
 pub use mutable::{BufferMut, DeviceMemory};
+pub use shared::SharedBytes;
 
 use std::fmt;
-use std::sync::Arc;
 
 use hurray_format::{BufferHandle, DeviceTag, Expected, MIN_ALIGNMENT, MemoryClass, Rule, Value};
 
-use crate::element::Element;
 use crate::error::{Error, Result};
-use crate::memory::{READY, Region, Shared, Vector, refuse};
+use crate::memory::{Alignment, READY, Region, Shared, refuse};
 
 /// A share in memory that does not change any more, on the host or on a device.
 ///
@@ -57,22 +62,22 @@ pub struct Returned<T> {
     pub error: Error,
 }
 
+/// Only why; what was given is dropped.
+impl<T> From<Box<Returned<T>>> for Error {
+    fn from(returned: Box<Returned<T>>) -> Self {
+        returned.error
+    }
+}
+
 impl Buffer {
     /// A buffer of no bytes.
     pub fn empty() -> Self {
-        let nowhere = Region::host(std::ptr::null_mut(), 0);
-        Self::whole(Arc::new(crate::memory::Memory { region: nowhere, lead: 0, keep: () }))
+        Self::whole(Shared::settled(Region::nowhere(), 0, ()))
     }
 
     pub(crate) fn whole(memory: Shared) -> Self {
         let length = memory.region.length;
         Self { memory, start: 0, length }
-    }
-
-    /// A stretch of memory that several buffers share. It lies inside, and starts at a
-    /// multiple of 64.
-    pub(crate) fn part_of(memory: Shared, start: u64, length: u64) -> Self {
-        Self { memory, start, length }
     }
 
     /// Its length in bytes as a tensor's handle counts it: from the multiple of 64 at or
@@ -93,7 +98,8 @@ impl Buffer {
     /// over them; they are never read, and written to files as zeros.
     #[inline]
     pub fn lead(&self) -> u64 {
-        if self.start == 0 { u64::from(self.memory.lead) } else { 0 }
+        // Parts start at multiples of 64, and an empty one has nothing in front.
+        if self.start == 0 && self.length > 0 { u64::from(self.memory.lead) } else { 0 }
     }
 
     /// Where it is. The region's bytes are those of [`byte_size`](Self::byte_size).
@@ -129,15 +135,37 @@ impl Buffer {
         1_u32.checked_shl(position.trailing_zeros()).map_or(MOST, |found| found.min(MOST))
     }
 
-    /// The handle that describes it in a descriptor, at an alignment of 64.
+    /// The handle that describes it in a descriptor, at an alignment of 64; in the memory of
+    /// a device at 4096, which writers to devices owe, where it has that.
     ///
     /// # Errors
     ///
     /// The rules of `buffer.*`, for a device and class that the format does not pair.
     pub fn handle(&self) -> Result<BufferHandle> {
-        let handle =
-            BufferHandle::new(self.length, MIN_ALIGNMENT, self.device(), READY, self.class());
-        Ok(handle?)
+        let is_page = self.alignment() >= Alignment::PAGE.bytes();
+        self.handle_at(match self.device() {
+            DeviceTag::CPU => Alignment::LINE,
+            _ if is_page => Alignment::PAGE,
+            _ => Alignment::LINE,
+        })
+    }
+
+    /// The handle that describes it, and vouches for a larger alignment: writers to devices,
+    /// other processes and RDMA owe a [page](Alignment::PAGE).
+    ///
+    /// # Errors
+    ///
+    /// As [`handle`](Self::handle); `memory.address-misaligned` where it is not so aligned.
+    pub fn handle_at(&self, alignment: Alignment) -> Result<BufferHandle> {
+        let position = self.memory.region.position().wrapping_add(self.start);
+        let beyond = position & u64::from(alignment.bytes()).wrapping_sub(1);
+        if beyond != 0 && !self.is_empty() {
+            let expected = Expected::OneOf("a multiple of the alignment");
+            let rule = Rule::MemoryAddressMisaligned;
+            return Err(refuse(rule, "address", Value::Tag(position), expected));
+        }
+        let (device, class) = (self.device(), self.class());
+        Ok(BufferHandle::new(self.length, alignment.bytes(), device, READY, class)?)
     }
 
     /// A part of it, without a copy. Parts start at multiples of 64; a tensor that starts
@@ -165,7 +193,7 @@ impl Buffer {
             return Err(refuse(Rule::MemoryRange, "range", found, expected));
         }
         let start = self.start.saturating_add(range.start);
-        Ok(Self { memory: Arc::clone(&self.memory), start, length })
+        Ok(Self { memory: self.memory.clone(), start, length })
     }
 
     /// Its bytes, where the CPU may look at them and nobody can change them. The bytes of
@@ -209,56 +237,27 @@ impl Buffer {
         BufferMut::new(self)
     }
 
-    /// The vector whose memory it is, with its elements where they are: the whole vector that
-    /// [`BufferMut::from_vec`] or [`Tensor::from_vec`](crate::Tensor::from_vec) took, where
-    /// nobody else holds it.
-    ///
-    /// ```
-    /// use hurray_tensor::BufferMut;
-    /// let elements = vec![1.0_f32, 2.0];
-    /// let first = elements.as_ptr();
-    /// let buffer = BufferMut::from_vec(elements)?.freeze();
-    /// assert_eq!(buffer.try_into_vec::<f32>().unwrap().as_ptr(), first);
-    /// # Ok::<(), hurray_tensor::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// The buffer, with `view.not-vector`.
-    pub fn try_into_vec<T: Element>(mut self) -> Result<Vec<T>, Returned<Self>> {
-        match self.take_vector() {
-            Some(elements) => Ok(elements),
-            None => {
-                let (found, expected) = (Value::None, Expected::Unsaid);
-                let error = refuse(Rule::ViewNotVector, "memory", found, expected);
-                Err(Returned { value: self, error })
-            }
-        }
-    }
-
-    /// Its vector, after which the buffer may only be dropped: its region means nothing.
-    fn take_vector<T: Element>(&mut self) -> Option<Vec<T>> {
-        let is_whole = self.start == 0 && self.length == self.memory.region.length;
-        let memory = Arc::get_mut(&mut self.memory)?;
-        let vector = memory.keep.downcast_mut::<Vector<T>>().filter(|_| is_whole)?;
-        Some(vector.take())
-    }
-
     /// Whether both are in the same memory, which is released as one.
     pub fn shares_memory_with(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.memory, &other.memory)
+        self.memory.is(&other.memory)
+    }
+
+    #[inline]
+    pub(crate) fn may_change(&self) -> bool {
+        self.memory.region.may_change
     }
 
     pub(crate) fn check_host(&self) -> Result<()> {
-        let region = &self.memory.region;
-        if self.length == 0 {
-            return Ok(());
-        }
-        if region.may_change {
+        self.check_address()?;
+        if self.memory.region.may_change && self.length > 0 {
             return Err(refuse(Rule::MemoryMayChange, "memory", Value::None, Expected::Unsaid));
         }
-        if region.host.is_null() {
-            let found = Value::Tag(u64::from(region.device.tag()));
+        Ok(())
+    }
+
+    fn check_address(&self) -> Result<()> {
+        if self.memory.region.host.is_null() && self.length > 0 {
+            let found = Value::Tag(u64::from(self.device().tag()));
             return Err(refuse(Rule::MemoryNotHost, "device_tag", found, Expected::Unsaid));
         }
         Ok(())
@@ -266,7 +265,7 @@ impl Buffer {
 
     /// Whether no other buffer is in the memory.
     pub(crate) fn is_sole(&mut self) -> bool {
-        Arc::get_mut(&mut self.memory).is_some()
+        self.memory.is_sole()
     }
 }
 

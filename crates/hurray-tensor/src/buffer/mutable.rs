@@ -10,8 +10,8 @@ use hurray_format::{Expected, Rule, Value};
 
 use super::{Buffer, Returned};
 use crate::element::Element;
-use crate::error::{Error, Result};
-use crate::memory::{Alignment, Region, Room, Vector, allocate, as_u64, refuse, share};
+use crate::error::Result;
+use crate::memory::{Alignment, Contents, Region, allocate, of_vec, refuse};
 
 /// Host memory that nobody else holds: it derefs to its bytes, and is made to be filled and
 /// frozen.
@@ -32,39 +32,36 @@ impl BufferMut {
     ///
     /// # Errors
     ///
-    /// Out of memory, as an error and not as an abort.
+    /// Out of memory, as an error and not as an abort; `memory.too-large` for more than can be
+    /// addressed.
     pub fn zeroed(length: usize) -> Result<Self> {
         Self::zeroed_at(Alignment::LINE, length)
     }
 
-    /// `length` bytes of zeros, at a multiple of `alignment`.
+    /// `length` bytes of zeros, at a multiple of `alignment`. Large memory at a page or more is
+    /// pages of its own, which the system fills when they are touched.
     ///
     /// # Errors
     ///
-    /// Out of memory, as an error and not as an abort.
+    /// As [`zeroed`](Self::zeroed).
     pub fn zeroed_at(alignment: Alignment, length: usize) -> Result<Self> {
-        Ok(Self(Buffer::whole(allocate(length, alignment)?)))
-    }
-
-    /// A copy of `bytes`, at a multiple of 64.
-    ///
-    /// # Errors
-    ///
-    /// Out of memory, as an error and not as an abort.
-    pub fn copy_of(bytes: &[u8]) -> Result<Self> {
-        let copy = Room::copy_of(bytes).map_err(|error| Error::io("allocate", error))?;
-        Ok(Self(Buffer::whole(copy.into_memory()?)))
+        let (memory, _) = allocate(length, alignment, Contents::Zeros)?;
+        Ok(Self(Buffer::whole(memory)))
     }
 
     /// A vector's memory, where it is. A vector is rarely aligned to 64: see
-    /// [`lead`](Buffer::lead). [`Buffer::try_into_vec`] gives it back.
+    /// [`lead`](Buffer::lead). [`Buffer::try_into_vec`] gives the vector back.
     ///
     /// # Errors
     ///
     /// None that memory of a vector can break; what cannot be held is refused all the same.
     pub fn from_vec<T: Element>(elements: Vec<T>) -> Result<Self> {
-        let (keep, region) = Vector::new(elements);
-        Ok(Self(Buffer::whole(share(region, keep)?)))
+        Ok(Self(Buffer::whole(of_vec(elements)?)))
+    }
+
+    /// Memory that was allocated for this, and filled.
+    pub(super) fn filled(memory: Buffer) -> Self {
+        Self(memory)
     }
 
     pub(super) fn new(mut buffer: Buffer) -> Result<Self, Returned<Buffer>> {
@@ -106,17 +103,14 @@ impl Deref for BufferMut {
 
 impl DerefMut for BufferMut {
     fn deref_mut(&mut self) -> &mut [u8] {
-        let length = self.len();
+        let (first, length) = self.0.own();
         if length == 0 {
             return &mut [];
         }
-        let region = self.0.region();
-        let lead = usize::try_from(self.0.lead()).unwrap_or(0);
-        let first = region.host.wrapping_add(lead);
         // SAFETY: as for reading, the region is initialised host memory that is held, and
-        // `first` and `length` lie inside. It may be written to, and there is no other share
-        // in it: a `BufferMut` is only made where that was so, and gives none away. The
-        // exclusive borrow of `self` keeps any other slice of it from existing meanwhile.
+        // `first` and `length` lie inside. It may be written to, and there is no other hold on
+        // it: a `BufferMut` is only made where that was so, and gives none away. The exclusive
+        // borrow of `self` keeps any other slice of it from existing meanwhile.
         unsafe { slice::from_raw_parts_mut(first, length) }
     }
 }
@@ -161,34 +155,19 @@ impl DeviceMemory {
         self.0.region()
     }
 
-    /// How many bytes it has.
+    /// How many bytes it has, [`lead`](Buffer::lead) included.
     pub fn byte_size(&self) -> u64 {
         self.0.byte_size()
+    }
+
+    /// How many bytes at the start are not part of it: see [`Buffer::lead`].
+    pub fn lead(&self) -> u64 {
+        self.0.lead()
     }
 }
 
 impl From<BufferMut> for DeviceMemory {
     fn from(memory: BufferMut) -> Self {
         Self(memory.0)
-    }
-}
-
-impl Buffer {
-    /// A copy of it in host memory of its own, at a multiple of 64; what is in front of
-    /// adopted memory becomes zeros.
-    ///
-    /// # Errors
-    ///
-    /// As [`host_bytes`](Self::host_bytes); out of memory.
-    pub fn copy_to_host(&self) -> Result<BufferMut> {
-        let bytes = self.host_bytes()?;
-        let length = usize::try_from(self.byte_size()).unwrap_or(usize::MAX);
-        let mut copy = BufferMut::zeroed(length)?;
-        let lead = usize::try_from(self.lead()).unwrap_or(0);
-        debug_assert_eq!(as_u64(bytes.len()).saturating_add(self.lead()), self.byte_size());
-        if let Some(target) = copy.get_mut(lead..) {
-            target.copy_from_slice(bytes);
-        }
-        Ok(copy)
     }
 }

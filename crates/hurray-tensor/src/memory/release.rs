@@ -1,10 +1,9 @@
-//! A callback that gives memory back.
+//! Giving memory back without ever panicking.
 
-#![allow(unsafe_code, reason = "a callback that is only ever run by its last holder is `Sync`")]
-
+use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Runs once, when it is dropped, on whatever thread that is.
+/// A callback that is run once, when it is dropped, on whatever thread that is.
 pub(crate) struct Release<F: FnOnce()>(Option<F>);
 
 impl<F: FnOnce()> Release<F> {
@@ -13,16 +12,26 @@ impl<F: FnOnce()> Release<F> {
     }
 }
 
-// SAFETY: a shared reference to a `Release` reaches nothing of it: its field is private and is
-// only used in `drop`, which has it alone.
-unsafe impl<F: FnOnce() + Send> Sync for Release<F> {}
-
 impl<F: FnOnce()> Drop for Release<F> {
     fn drop(&mut self) {
         if let Some(release) = self.0.take() {
-            // Memory is often dropped while a panic unwinds; a second one would end the
-            // process. The memory counts as released whatever came of it.
-            let _ = catch_unwind(AssertUnwindSafe(release));
+            quietly(release);
         }
     }
+}
+
+/// Runs what lets something go, and lets no panic out. Memory is often dropped while a panic
+/// unwinds, and a second one would end the process; whatever came of it, it is gone.
+pub(crate) fn quietly(release: impl FnOnce()) {
+    const TRIES: usize = 8;
+    let mut outcome = catch_unwind(AssertUnwindSafe(release));
+    // A panic's message is a value of any type, whose own drop may panic in turn, with another.
+    for _ in 0..TRIES {
+        let Err(message) = outcome else {
+            return;
+        };
+        outcome = catch_unwind(AssertUnwindSafe(|| drop(message)));
+    }
+    // One that always has another is kept.
+    let _ = ManuallyDrop::new(outcome);
 }

@@ -5,7 +5,7 @@ use std::io;
 
 use hurray_format::MIN_ALIGNMENT;
 
-use super::{Region, Shared, share};
+use super::{Region, Shared};
 use crate::error::Result;
 
 /// Bytes at an address that is a multiple of 64, and room for more.
@@ -34,17 +34,6 @@ impl Room {
         Ok(Self { memory, start })
     }
 
-    /// A copy of `bytes`.
-    ///
-    /// # Errors
-    ///
-    /// Out of memory, as an error and not as an abort.
-    pub(crate) fn copy_of(bytes: &[u8]) -> io::Result<Self> {
-        let mut copy = Self::for_bytes(bytes.len())?;
-        copy.memory.extend_from_slice(bytes);
-        Ok(copy)
-    }
-
     /// How many bytes are there.
     pub(crate) fn len(&self) -> usize {
         self.memory.len().saturating_sub(self.start)
@@ -69,12 +58,8 @@ impl Room {
 
     /// The bytes that are there, as memory that is held.
     pub(crate) fn into_memory(mut self) -> Result<Shared> {
-        let length = self.len();
-        if length == 0 {
-            return share(Region::host(std::ptr::null_mut(), 0), ());
-        }
         // The pointer is taken once, and the vector is not touched until it is dropped.
         let first = self.memory.as_mut_ptr().wrapping_add(self.start);
-        share(Region::host(first, length), self.memory)
+        Shared::new(Region::host(first, self.len()), self.memory)
     }
 }

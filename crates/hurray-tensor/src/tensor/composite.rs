@@ -3,7 +3,9 @@
 use hurray_format::{self as format, Descriptor, Error as FormatError, Limits, bind};
 
 use super::Tensor;
+use crate::buffer::Buffer;
 use crate::error::{Error, Result};
+use crate::offered::Held;
 
 /// A tensor made of others: a head without memory, and its members, which may be heads
 /// themselves. Head and members were checked to make a whole.
@@ -96,4 +98,30 @@ fn with_descriptor(tensor: Tensor) -> (Descriptor, Tensor) {
 fn gather<'c>(composite: &'c format::Composite<Tensor>, tensors: &mut Vec<&'c Tensor>) {
     tensors.push(&composite.item);
     composite.members.iter().for_each(|member| gather(member, tensors));
+}
+
+impl Held for Composite {
+    type OnHost = Self;
+
+    fn each_buffer(&self, see: &mut dyn FnMut(&Buffer)) {
+        each_buffer(&self.0, see);
+    }
+
+    fn on_host(self) -> Result<Self> {
+        let mut checked = Ok(());
+        self.each_buffer(&mut |buffer| {
+            if checked.is_ok() {
+                checked = buffer.check_host();
+            }
+        });
+        checked.map(|()| self)
+    }
+}
+
+/// Head first. Composites are bound to a limited depth.
+fn each_buffer(bound: &format::Composite<Tensor>, see: &mut dyn FnMut(&Buffer)) {
+    bound.item.each_buffer(see);
+    for member in &bound.members {
+        each_buffer(member, see);
+    }
 }

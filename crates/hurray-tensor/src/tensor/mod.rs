@@ -6,6 +6,7 @@ mod composite;
 mod copied;
 mod elements;
 mod entries;
+mod made;
 mod pages;
 mod typed;
 pub(crate) mod view;
@@ -75,6 +76,14 @@ impl Tensor {
     pub(crate) fn paired(descriptor: Descriptor, buffers: Buffers) -> Result<Self> {
         let ready = std::iter::repeat(SyncMode::PRODUCER_SYNCED);
         Ok(Self { descriptor: descriptor.with_sync(ready)?, buffers })
+    }
+
+    /// A tensor of one buffer, which was checked against its handle and is ready.
+    #[inline(always)]
+    pub(crate) fn checked(descriptor: Descriptor, buffer: Buffer) -> Self {
+        let mut buffers = Buffers::new();
+        buffers.push(buffer);
+        Self { descriptor, buffers }
     }
 
     /// A tensor that was read: whatever device it was on before, and however aligned, it is in
@@ -148,6 +157,11 @@ impl Tensor {
         &self.buffers
     }
 
+    /// Its memory, to see who holds it.
+    pub(crate) fn buffers_mut(&mut self) -> &mut [Buffer] {
+        &mut self.buffers
+    }
+
     /// The two apart.
     pub fn into_parts(self) -> (Descriptor, impl ExactSizeIterator<Item = Buffer>) {
         (self.descriptor, self.buffers.into_iter())
@@ -168,8 +182,8 @@ impl Tensor {
 impl Held for Tensor {
     type OnHost = Self;
 
-    fn buffers(&self) -> &[Buffer] {
-        &self.buffers
+    fn each_buffer(&self, see: &mut dyn FnMut(&Buffer)) {
+        self.buffers.iter().for_each(see);
     }
 
     fn on_host(self) -> Result<Self> {

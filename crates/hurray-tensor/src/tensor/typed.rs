@@ -92,9 +92,9 @@ impl Tensor {
                 return Err(Returned { value: self, error: not_vector() });
             }
         };
-        buffer.try_into_vec().map_err(|Returned { value, error }| {
+        buffer.try_into_vec().map_err(|Returned { value, .. }| {
             self.buffers.push(value);
-            Returned { value: self, error }
+            Returned { value: self, error: not_vector() }
         })
     }
 
