@@ -20,6 +20,7 @@ pub(crate) struct TestDevice {
     pub(crate) waits: AtomicU64,
     pub(crate) recorded: AtomicU64,
     pub(crate) released: AtomicU64,
+    pub(crate) closed: AtomicU64,
 }
 
 impl TestDevice {
@@ -32,6 +33,7 @@ impl TestDevice {
             waits: AtomicU64::new(0),
             recorded: AtomicU64::new(0),
             released: AtomicU64::new(0),
+            closed: AtomicU64::new(0),
         })
     }
 
@@ -100,7 +102,9 @@ unsafe impl Device for TestDevice {
         Ok(7)
     }
 
-    unsafe fn close_stream(&self, _: u64) {}
+    unsafe fn close_stream(&self, _: u64) {
+        self.closed.fetch_add(1, Ordering::Relaxed);
+    }
 
     unsafe fn copy(&self, _: u64, _: &Region, _: &Region) -> Result<()> {
         panic!("no test copies")
