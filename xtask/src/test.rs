@@ -25,9 +25,9 @@ const PARTS: &[Part] = &[
     ("pyhurray", with_pyhurray),
 ];
 
-/// The adapters of tensors to other crates, which nothing else turns on.
+/// What hands tensors and buffers to other crates, which nothing else turns on.
 pub(crate) const ADAPTERS: [&str; 4] =
-    ["--package", "hurray-tensor", "--features", "ndarray,candle,complex,half"];
+    ["--package", "hurray-tensor", "--features", "ndarray,candle,complex,half,bytes"];
 
 /// A part that did not fail.
 enum Ran {
