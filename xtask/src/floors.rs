@@ -56,10 +56,13 @@ fn faults(packages: &[Package]) -> Vec<String> {
             if OUTSIDE.contains(&import.as_str()) {
                 faults.push(format!("{} imports {import}", package.name));
             }
+            // Its tests may ask a crate for features of its own.
+            let is_itself = *import == package.name;
             // What has no floor is not ours: a dependency from outside.
             if let Some(below) = floor(import)
                 && below >= own
                 && !allowed
+                && !is_itself
             {
                 faults.push(format!(
                     "{} (floor {own}) imports {import} (floor {below})",
@@ -82,6 +85,7 @@ mod tests {
     fn package(name: &str, imports: &[&str]) -> Package {
         Package {
             name: name.into(),
+            version: "0.1.0".into(),
             imports: imports.iter().map(|&import| import.into()).collect(),
         }
     }
@@ -89,7 +93,10 @@ mod tests {
     #[test]
     fn downwards_is_fine() {
         let packages = [
-            package("hurray-tensor", &["hurray-format", "hurray-kernels", "memmap2"]),
+            package(
+                "hurray-tensor",
+                &["hurray-format", "hurray-kernels", "hurray-tensor", "memmap2"],
+            ),
             package("hurray-python", &["hurray-cli", "hurray-tensor"]),
             package("xtask", &["hurray-format", "hurray-cli"]),
         ];

@@ -31,6 +31,7 @@ type Generator = (&'static str, fn(Mode) -> Outcome);
 pub(crate) const GENERATORS: &[Generator] = &[
     ("corpus", crate::corpus::generate),
     ("rules", crate::rules::generate),
+    ("header", crate::header::generate),
     ("bench", crate::bench::render),
 ];
 

@@ -4,13 +4,17 @@
 //! themselves, and fails as soon as a step does, unless it says that it goes on.
 
 mod bench;
+mod capi;
 mod corpus;
 mod floors;
 mod fuzz;
 mod generated;
+mod header;
+mod install;
 mod links;
 mod lint;
 mod loom;
+mod memcheck;
 mod metadata;
 mod no_std;
 mod python;
@@ -27,7 +31,7 @@ type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 type Command = (&'static str, &'static str, &'static str, fn(&[String]) -> Outcome);
 
 const COMMANDS: &[Command] = &[
-    ("test", "[--no-skip] [PART..]", "every test: rust, loom, python, pyhurray", test::command),
+    ("test", "[--no-skip] [PART..]", "every test, in parts", test::command),
     ("lint", "", "format, clippy, rustdoc, links, and what is generated is current", lint::command),
     (
         "floors",
@@ -38,6 +42,13 @@ const COMMANDS: &[Command] = &[
     ("loom", "", "models: every order in which threads can meet over memory", loom::command),
     ("fuzz", "[--seconds N] [TARGET..]", "each fuzz target for a minute", fuzz::command),
     ("corpus", "[--check]", "the fuzz targets' seeds, from the vectors", corpus::command),
+    ("header", "[--check]", "hurray.h, from the sources of hurray-capi", header::command),
+    (
+        "install-capi",
+        "[--debug] PREFIX",
+        "libhurray, headers, pkg-config and CMake files",
+        install::command,
+    ),
     ("rules", "[--check]", "docs/rules.md, from the rule table", rules::command),
     ("bench", "[--check]", "every benchmark, and docs/benchmarks.md from it", bench::command),
 ];

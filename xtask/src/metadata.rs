@@ -12,9 +12,18 @@ pub(crate) struct Metadata {
     pub(crate) target_directory: PathBuf,
 }
 
+impl Metadata {
+    /// The version of one of the packages.
+    pub(crate) fn version_of(&self, name: &str) -> Outcome<String> {
+        let package = self.packages.iter().find(|package| package.name == name);
+        Ok(package.ok_or_else(|| format!("there is no package {name}"))?.version.clone())
+    }
+}
+
 /// A package of the workspace.
 pub(crate) struct Package {
     pub(crate) name: String,
+    pub(crate) version: String,
     /// Names of the packages it depends on, whatever for: to run, to build, to test.
     pub(crate) imports: Vec<String>,
 }
@@ -35,6 +44,7 @@ pub(crate) fn read() -> Outcome<Metadata> {
 fn package(value: &Value) -> Package {
     Package {
         name: text(value, "name"),
+        version: text(value, "version"),
         imports: items(value, "dependencies").map(|dependency| text(dependency, "name")).collect(),
     }
 }

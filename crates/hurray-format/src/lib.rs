@@ -42,7 +42,7 @@ pub use file::{
     TensorView, Trailer,
 };
 pub use layout::{
-    BlockPaged, CompositeHead, Composition, Compressed, Coo, Csf, Hilbert, KvRole, Layout,
+    BlockPaged, CompositeHead, Composition, Compressed, Coo, Csf, Entries, Hilbert, KvRole, Layout,
     LayoutKind, Morton, Order, PrivateLayout, TileLevel, Tiled,
 };
 pub use limits::Limits;

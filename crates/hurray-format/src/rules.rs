@@ -432,6 +432,19 @@ rules! {
     // Views of tensors
     ViewType = "view.type", "03", Misuse, "asked for as another element type";
     ViewNotContiguous = "view.not-contiguous", "04", Refused, "the elements are not one run in index order";
+    ViewUnaligned = "view.unaligned", "03", Refused, "the elements lie at addresses that their type may not have; make a copy";
+    ViewLayout = "view.layout", "04", Refused, "only row-major, column-major and strided tensors can be cut or turned";
+    ViewSubByte = "view.sub-byte", "03", Refused, "elements below a byte would start inside a byte or a group of four";
+    ViewQuantization = "view.quantization", "05", Refused, "the scales would not be those of the view's elements; copy or dequantize first";
+    ViewRange = "view.range", "04", Misuse, "a range that does not lie inside its dimension, or a step of 0";
+    ViewAxes = "view.axes", "04", Misuse, "axes that are not there, or not each once";
+    ViewElementCount = "view.element-count", "04", Misuse, "a shape of another number of elements";
+    ViewReshape = "view.reshape", "04", Refused, "the shape needs the elements in another order; make a copy first";
+    ViewBroadcast = "view.broadcast", "04", Misuse, "only a dimension of size 1 can be repeated";
+    ViewElementWidth = "view.element-width", "03", Refused, "elements wider than 128 bits are bytes, not a number";
+    ViewTooMany = "view.too-many", "04", Refused, "more elements than this machine counts";
+    ViewExpands = "view.expands", "09", Refused, "the copy needs more bytes than it was allowed";
+    ViewNotVector = "view.not-vector", "01", Refused, "the tensor is not all of a vector that nobody else holds; make a copy";
     // Synchronisation and devices
     SyncDeviceUnknown = "sync.device-unknown", "01", Unsupported, "no device at hand can wait for this event or stream";
     SyncDeviceMismatch = "sync.device-mismatch", "01", Misuse, "a stream, an event or memory of another device";
@@ -440,13 +453,79 @@ rules! {
     SyncNotReady = "sync.not-ready", "01", Misuse, "the memory was made ready for other streams than this one";
     DeviceClass = "device.class", "01", Unsupported, "the device has no such memory class";
     DeviceExport = "device.export", "01", Unsupported, "the device cannot hand this to another process";
+    DeviceEventKind = "device.event-kind", "10", Unsupported, "the device has no such kind of event";
+    DeviceImport = "device.import", "01", Peer, "what another process handed over is no memory or event, or may be cut short";
     DeviceFailed = "device.failed", "01", Peer, "the device's driver reports a failure";
     // The exchange structs
     ExchangeNull = "exchange.null", "10", Peer, "a null pointer where a struct, an array or a callback must be";
     ExchangeReleased = "exchange.released", "10", Peer, "the struct was released or consumed before";
     ExchangeVersion = "exchange.version", "10", Unsupported, "abi_version is not 1";
+    ExchangeMisaligned = "exchange.misaligned", "10", Peer, "a struct or an array that is not at a multiple of 8";
+    ExchangeStructSize = "exchange.struct-size", "10", Peer, "struct_size is below the size of version 1";
+    ExchangeFlags = "exchange.flags", "10", Unsupported, "a flag that is not known here";
+    ExchangeReserved = "exchange.reserved", "10", Peer, "reserved bytes not zero";
+    ExchangeBufferCount = "exchange.buffer-count", "10", Peer, "another number of buffers than the descriptor has";
+    ExchangeMemberCount = "exchange.member-count", "10", Peer, "another number of members than the head announces";
+    ExchangeHandle = "exchange.handle", "10", Peer, "a buffer's handle differs from the descriptor's";
+    ExchangeSyncDevice = "exchange.sync-device", "10", Peer, "the event or stream is of another device than the buffer";
+    ExchangeEventMissing = "exchange.event-missing", "10", Peer, "no event where the sync mode is EVENT";
+    ExchangeEventUnexpected = "exchange.event-unexpected", "10", Peer, "an event where the sync mode is not EVENT";
+    ExchangeEventKind = "exchange.event-kind", "10", Unsupported, "event_kind above 3";
+    ExchangeEventShared = "exchange.event-shared", "10", Peer, "two buffers name one event that allows one wait";
+    ExchangeEventRelease = "exchange.event-release", "10", Peer, "an event without release_event";
+    ExchangeStreamMissing = "exchange.stream-missing", "10", Peer, "no stream where the sync mode is CONSUMER_STREAM";
+    ExchangeStreamUnexpected = "exchange.stream-unexpected", "10", Peer, "a stream where the sync mode is not CONSUMER_STREAM";
+    ExchangeHost = "exchange.host", "10", Peer, "a host pointer to memory that its class keeps the CPU out of";
+    ExchangeQueueFamily = "exchange.queue-family", "10", Unsupported, "a Vulkan buffer that one queue family owns";
+    ExchangeComposite = "exchange.composite", "10", Misuse, "a composite where a tensor without members was asked for";
+    ExchangeUndescribed = "exchange.undescribed", "10", Unsupported, "the producer does not know the descriptor before";
+    ExchangeProduceRefused = "exchange.produce-refused", "10", Refused, "the producer refuses, with this status";
+    ExchangeProduceFailed = "exchange.produce-failed", "10", Peer, "the producer failed, with this status";
+    ExchangeUnrequested = "exchange.unrequested", "10", Peer, "the producer handed out what the request did not accept";
+    ExchangeRequestSync = "exchange.request-sync", "10", Refused, "the consumer accepts no sync mode or event kind that can be had";
+    ExchangeRequestDevice = "exchange.request-device", "10", Refused, "the data is on another device than the one asked for";
+    ExchangeRequestClass = "exchange.request-class", "10", Refused, "the data is in a memory class that was not asked for";
+    ExchangeRequestAlignment = "exchange.request-alignment", "10", Refused, "the data is aligned to less than was asked for";
+    ExchangeRequestWritable = "exchange.request-writable", "10", Refused, "the data cannot be given away to be written";
+    ExchangeRequestCopy = "exchange.request-copy", "10", Refused, "a copy was asked for and is not made here";
     // DLPack
+    DlpackNull = "dlpack.null", "08", Peer, "null for a managed tensor, or one that was taken before, or for a shape";
+    DlpackVersion = "dlpack.version", "08", Unsupported, "the major version is not 1";
+    DlpackRank = "dlpack.rank", "08", Peer, "ndim is negative or above 64";
+    DlpackShape = "dlpack.shape", "08", Peer, "a size is negative";
+    DlpackStridesNull = "dlpack.strides-null", "08", Peer, "no strides, which version 1.2 and later must have";
+    DlpackExtent = "dlpack.extent", "08", Peer, "shape, strides and byte_offset leave the address space";
+    DlpackDataNull = "dlpack.data-null", "08", Peer, "no address for a tensor that has elements";
+    DlpackDeviceId = "dlpack.device-id", "08", Peer, "a device number that is negative or above 31 bits";
+    DlpackBoolValue = "dlpack.bool-value", "08", Peer, "a bool of a byte that is neither 0 nor 1";
+    DlpackFlags = "dlpack.flags", "08", Unsupported, "a flag that is not known here, and may change what the bytes mean";
+    DlpackDevice = "dlpack.device", "08", Unsupported, "a device or memory class that the other side has no word for";
+    DlpackHandle = "dlpack.handle", "08", Unsupported, "memory without the address or object that DLPack names its device's by";
+    DlpackType = "dlpack.type", "08", Unsupported, "an element type that the other side has no word for";
+    DlpackLanes = "dlpack.lanes", "08", Unsupported, "elements of more than one number";
+    DlpackLayout = "dlpack.layout", "08", Unsupported, "a layout that DLPack has no word for; a dense tensor can be copied";
+    DlpackQuantized = "dlpack.quantized", "08", Unsupported, "DLPack carries no scales and zero points";
+    DlpackSize = "dlpack.size", "08", Unsupported, "a size or stride above 63 bits";
+    DlpackStream = "dlpack.stream", "08", Misuse, "a stream that the kind of device does not have";
+    DlpackReadOnly = "dlpack.read-only", "08", Refused, "the struct without flags cannot say that memory is read-only";
+    DlpackBool = "dlpack.bool", "08", Refused, "a bool is a bit here and a byte in DLPack; it can be copied";
+    DlpackPadded = "dlpack.padded", "08", Refused, "elements below a byte that are padded to one; they can be copied";
+    DlpackTail = "dlpack.tail", "08", Refused, "6-bit elements that end inside a group of four; they can be copied";
+    DlpackMisaligned = "dlpack.misaligned", "08", Refused, "elements that are not aligned for their type; they can be copied";
+    DlpackCopyAboveLimit = "dlpack.copy-above-limit", "08", Refused, "a copy that takes more bytes than were allowed";
     // The C library
+    CapiNull = "capi.null", "08", Misuse, "a null pointer where the call needs one";
+    CapiMisaligned = "capi.misaligned", "08", Misuse, "a pointer that is not aligned for what it points to";
+    CapiLength = "capi.length", "08", Misuse, "more items than memory can hold";
+    CapiText = "capi.text", "08", Misuse, "text that is not UTF-8";
+    CapiStructSize = "capi.struct-size", "08", Misuse, "struct_size is not set, or is no struct's size";
+    CapiStructNewer = "capi.struct-newer", "08", Unsupported, "a struct uses fields that this library does not know";
+    CapiReserved = "capi.reserved", "08", Misuse, "a reserved byte or bit is not zero";
+    CapiOutputTooSmall = "capi.output-too-small", "08", Misuse, "the output has no room for what it is to hold";
+    CapiAbsent = "capi.absent", "08", Misuse, "asked for a part that is not there";
+    CapiPlace = "capi.place", "08", Misuse, "a place past the last one";
+    CapiFinished = "capi.finished", "08", Misuse, "the handle is spent: it has finished, or failed half-way";
+    CapiUnknownRule = "capi.unknown-rule", "08", Misuse, "no rule has that id";
 }
 
 impl Rule {

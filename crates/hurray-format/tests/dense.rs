@@ -474,3 +474,23 @@ fn an_empty_tensor_needs_no_bytes() {
         }
     }
 }
+
+#[test]
+fn strides_are_those_of_the_layouts_that_have_them() {
+    let strides = |shape: &[u64], layout: Layout| {
+        let handle = BufferHandle::cpu(u64::MAX);
+        let builder = Descriptor::builder(Dtype::Bool, shape).layout(layout).buffers([handle]);
+        builder.build().unwrap().strides().map(|strides| strides.to_vec())
+    };
+    assert_eq!(strides(&[2, 3, 4], Layout::RowMajor), Some(vec![12, 4, 1]));
+    assert_eq!(strides(&[2, 3, 4], Layout::ColumnMajor), Some(vec![1, 2, 6]));
+    assert_eq!(strides(&[2, 3], Layout::strided([0, 5])), Some(vec![0, 5]));
+    assert_eq!(strides(&[], Layout::RowMajor), Some(vec![]));
+    assert_eq!(strides(&[2, 2], Layout::morton([1, 1])), None);
+    assert_eq!(strides(&[DYNAMIC, 2], Layout::RowMajor), None);
+    // Beyond 63 bits there is a step only where nobody can take it.
+    assert_eq!(strides(&[1, 1 << 63], Layout::RowMajor), None);
+    assert_eq!(strides(&[1 << 63, 1], Layout::RowMajor), Some(vec![1, 1]));
+    assert_eq!(strides(&[0, 1 << 63, 2], Layout::RowMajor), Some(vec![0, 2, 1]));
+    assert_eq!(strides(&[1 << 63, 2, 0], Layout::ColumnMajor), Some(vec![1, 0, 0]));
+}

@@ -97,6 +97,17 @@ fn common_descriptors_are_read_and_written_without_the_heap() {
     }
 }
 
+/// A view of a tensor in memory is a new descriptor: it costs no memory either.
+#[test]
+fn common_descriptors_are_built_without_the_heap() {
+    for descriptor in [row_major(), per_block()] {
+        assert_eq!(allocations(|| descriptor.rebuild().byte_offset(0).build().unwrap()), 0);
+        let shape = descriptor.shape();
+        assert_eq!(allocations(|| Descriptor::dense(Dtype::Float32, black_box(shape)).unwrap()), 0);
+        assert_eq!(allocations(|| descriptor.strides().unwrap()), 0);
+    }
+}
+
 /// In place, nothing is allocated for sections of any length either.
 #[test]
 fn long_sections_are_read_in_place_without_the_heap() {

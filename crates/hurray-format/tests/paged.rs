@@ -3,6 +3,7 @@
 #![allow(
     missing_docs,
     clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
     clippy::unwrap_used,
     reason = "a test may fail loudly"
 )]
@@ -122,4 +123,36 @@ fn memory_behind_a_buffer_is_not_part_of_it() {
     // Two entries in the table, a pointer to the third.
     let error = tensor.check_contents(&[&[7; 64], &table, &pointers]).unwrap_err();
     assert_eq!(error.rule(), Rule::SparseBlockPagedPointerEnd);
+}
+
+/// Without token counts whole pages are what there is.
+#[test]
+fn pages_are_found_by_sequence_and_by_id() {
+    let (table, pointers) = (words(&[2, 0, 2]), words(&[0, 2, 3]));
+    let buffers: [&[u8]; 3] = [&[7; 12], &table, &pointers];
+    let tensor = over(&[5, 1, 2], pages(true), &buffers).unwrap();
+    let of =
+        |sequence| -> Result<Vec<u64>, Error> { tensor.pages_of(sequence, &buffers)?.collect() };
+    assert_eq!(of(0), Ok(vec![2, 0]));
+    assert_eq!(of(1), Ok(vec![2]));
+    assert_eq!(of(2).unwrap_err().rule(), Rule::IndexOutOfBounds);
+    assert_eq!(tensor.locate_page(2), Ok(8..12));
+    assert_eq!(tensor.locate_page(3).unwrap_err().rule(), Rule::IndexOutOfBounds);
+
+    let lying = words(&[2, 3, 2]);
+    let lying: [&[u8]; 3] = [&[7; 12], &lying, &pointers];
+    let found: Vec<_> = tensor.pages_of(0, &lying).unwrap().collect();
+    assert_eq!(found.first(), Some(&Ok(2)));
+    assert_eq!(found[1].unwrap_err().rule(), Rule::SparseBlockPagedPageId);
+
+    // A page of four elements of 6 bits is a group; one of two starts inside a group.
+    let six_bits = |heads| {
+        let handles = [64, 24, 24].map(BufferHandle::cpu);
+        let builder = Descriptor::builder(Dtype::Float6E2M3, &[5, heads, 1]);
+        builder.layout(pages(true)).buffers(handles).build().unwrap()
+    };
+    assert_eq!(six_bits(2).locate_page(1), Ok(3..6));
+    assert_eq!(six_bits(1).locate_page(1).unwrap_err().rule(), Rule::ViewSubByte);
+    let dense = Descriptor::dense(Dtype::UInt8, &[4]).unwrap();
+    assert_eq!(dense.locate_page(0).unwrap_err().rule(), Rule::IndexNoAddress);
 }

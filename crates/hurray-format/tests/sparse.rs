@@ -57,6 +57,65 @@ fn every_query_finds_what_the_vectors_say() {
     }
 }
 
+/// Every stored entry is where a look-up of its index finds it, and they come as they lie.
+#[test]
+fn entries_come_in_the_order_in_which_they_are_stored() {
+    for line in &lines("sparse.jsonl") {
+        let (tensor, buffers) = tensor(line);
+        let buffers: Vec<&[u8]> = buffers.iter().map(Vec::as_slice).collect();
+        let Some(nnz) = tensor.layout().nnz() else {
+            assert_eq!(tensor.entries(&buffers).unwrap_err().rule(), Rule::IndexNoAddress);
+            continue;
+        };
+        let mut entries = tensor.entries(&buffers).unwrap();
+        for expected in 0..nnz {
+            assert_eq!(entries.remaining(), nnz - expected);
+            let (position, index) = entries.next_entry().unwrap().unwrap();
+            assert_eq!(position, expected);
+            let place = tensor.locate_in(index, &buffers).unwrap().unwrap();
+            let bit = place.byte * 8 + u64::from(place.bit);
+            assert_eq!(bit, position * u64::from(tensor.dtype().bits()), "{}", line["id"]);
+        }
+        assert_eq!(entries.next_entry(), Ok(None));
+        assert_eq!(entries.next_entry(), Ok(None));
+    }
+}
+
+/// Rows, and nodes of a tree, under which nothing is stored.
+#[test]
+fn entries_step_over_nodes_without_children() {
+    let index =
+        |numbers: &[&[u64]]| -> Vec<Vec<u64>> { numbers.iter().map(|n| n.to_vec()).collect() };
+    let all = |tensor: &Descriptor, buffers: &[&[u8]]| {
+        let mut found = Vec::new();
+        let mut entries = tensor.entries(buffers).unwrap();
+        while let Some((_, index)) = entries.next_entry().unwrap() {
+            found.push(index.to_vec());
+        }
+        found
+    };
+    let (columns, rows) = (words(&[2, 0, 1]), words(&[0, 0, 1, 1, 1, 3, 3]));
+    let buffers: [&[u8]; 3] = [&[1, 2, 3], &columns, &rows];
+    let csr = over(&[6, 3], Layout::Csr(Compressed { nnz: 3 }), &buffers).unwrap();
+    assert_eq!(all(&csr, &buffers), index(&[&[1, 2], &[4, 0], &[4, 1]]));
+    let csc = over(&[3, 6], Layout::Csc(Compressed { nnz: 3 }), &buffers).unwrap();
+    assert_eq!(all(&csc, &buffers), index(&[&[2, 1], &[0, 4], &[1, 4]]));
+
+    let (pos0, crd0) = (words(&[0, 3]), words(&[0, 1, 3]));
+    let (pos1, crd1) = (words(&[0, 0, 2, 3]), words(&[2, 3, 0]));
+    let (pos2, crd2) = (words(&[0, 1, 1, 3]), words(&[4, 0, 1]));
+    let buffers: [&[u8]; 7] = [&[7, 8, 9], &pos0, &crd0, &pos1, &crd1, &pos2, &crd2];
+    let layout = Layout::Csf(Csf { nnz: 3, mode_order: [2, 0, 1].into() });
+    let csf = over(&[4, 5, 4], layout, &buffers).unwrap();
+    assert_eq!(all(&csf, &buffers), index(&[&[2, 4, 1], &[0, 0, 3], &[0, 1, 3]]));
+
+    // What is out of place is refused before the first entry.
+    let wrong = words(&[0, 1, 9, 1, 1, 3, 3]);
+    let wrong: [&[u8]; 3] = [&[1, 2, 3], &columns, &wrong];
+    let rule = csr.entries(&wrong).unwrap_err().rule();
+    assert_eq!(rule, Rule::SparseCompressedPointerDecreases);
+}
+
 fn token(tensor: &Descriptor, query: &Json, buffers: &[&[u8]]) -> Result<Location> {
     let part = |key: &str| integer(&query[key]);
     tensor.locate_token(part("sequence") as u32, part("token"), part("head"), part("dim"), buffers)

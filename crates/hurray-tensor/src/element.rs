@@ -31,6 +31,15 @@ pub unsafe trait Element: Copy + Send + Sync + 'static {
         (before.is_empty() && after.is_empty()).then_some(elements)
     }
 
+    /// The element that the lowest bits of `bits` are.
+    fn of_bits(bits: u128) -> Self {
+        const { assert!(size_of::<Self>() <= size_of::<u128>()) };
+        let bytes = bits.to_le_bytes();
+        // SAFETY: these are initialised bytes, no fewer than the type has; every pattern of bits
+        // is a value of it, and no alignment is asked for.
+        unsafe { bytes.as_ptr().cast::<Self>().read_unaligned() }
+    }
+
     /// Bytes as elements that may be changed, in place; `None` as [`elements_of`](Self::elements_of).
     fn elements_of_mut(bytes: &mut [u8]) -> Option<&mut [Self]> {
         // SAFETY: every pattern of bits is a value of the type, and any value's bytes are bytes.
@@ -41,8 +50,8 @@ pub unsafe trait Element: Copy + Send + Sync + 'static {
 
 macro_rules! elements {
     ($($number:ty = $dtype:ident;)*) => {$(
-        // SAFETY: a number of Rust without padding, of which every pattern of bits is a value,
-        // and the format's own type of that width and kind.
+        // SAFETY: a number of Rust, or two of one type in a row, without padding, of which every
+        // pattern of bits is a value, and the format's own type of that width and kind.
         unsafe impl Element for $number {
             const DTYPE: Dtype = Dtype::$dtype;
         }
@@ -64,10 +73,20 @@ elements! {
     i64 = Int64;
     f32 = Float32;
     f64 = Float64;
+    // The real part, then the imaginary one.
+    [f32; 2] = Complex64;
+    [f64; 2] = Complex128;
 }
 
 #[cfg(all(feature = "half", target_endian = "little"))]
 elements! {
     half::f16 = Float16;
     half::bf16 = BFloat16;
+}
+
+// `Complex` is declared `repr(C)`: the real part, then the imaginary one.
+#[cfg(all(feature = "complex", target_endian = "little"))]
+elements! {
+    num_complex::Complex<f32> = Complex64;
+    num_complex::Complex<f64> = Complex128;
 }

@@ -3,7 +3,7 @@
 
 use std::io::{self, Write};
 
-use hurray_format::{Error as FormatError, Expected, Rule, Value};
+use hurray_format::{Descriptor, Error as FormatError, Expected, Rule, Value};
 use hurray_kernels::checksum::crc32c;
 
 use crate::error::{Error, Result};
@@ -38,8 +38,25 @@ impl<'w> Exact<'w> {
     }
 }
 
+/// One buffer for each handle, of the length it says.
+pub(crate) fn need_buffers(descriptor: &Descriptor, buffers: &[&[u8]]) -> Result<()> {
+    let length = |n: usize| u64::try_from(n).unwrap_or(u64::MAX);
+    if buffers.len() != descriptor.buffer_count() {
+        let found = Value::Unsigned(length(buffers.len()));
+        let expected = Expected::Exactly(length(descriptor.buffer_count()));
+        let rule = Rule::FileTensorBufferCount;
+        return Err(FormatError::new(rule, "buffers", 0, found, expected).into());
+    }
+    for (handle, buffer) in descriptor.buffers().iter().zip(buffers) {
+        if length(buffer.len()) != handle.byte_size() {
+            return Err(wrong_length(length(buffer.len()), handle.byte_size()));
+        }
+    }
+    Ok(())
+}
+
 /// Refuses a buffer of `found` bytes where the descriptor says `expected`.
-pub(crate) fn wrong_length(found: u64, expected: u64) -> Error {
+fn wrong_length(found: u64, expected: u64) -> Error {
     let rule = Rule::FileTensorBufferLength;
     let (found, expected) = (Value::Unsigned(found), Expected::Exactly(expected));
     FormatError::new(rule, "buffer", 0, found, expected).into()

@@ -1,301 +1,273 @@
-//! What the types forbid. Each example that does not compile follows one that does, and differs
-//! from it only in what it speaks of.
+//! What the types forbid. Each example that must not compile stands behind one that does and
+//! differs in little, so that it fails for its reason and not for another. The codes of the
+//! errors are compared where the compiler is a nightly one or told to be, as by
+//! `RUSTC_BOOTSTRAP=1`.
 
-/// Bytes that others may read are not written to.
-///
-/// ```
-/// # use hurray_tensor::*;
-/// let buffer = BufferMut::zeroed(1)?.freeze();
-/// assert_eq!(buffer.host_bytes()?[0], 0);
-/// # Ok::<(), Error>(())
-/// ```
-///
-/// ```compile_fail,E0594
-/// # use hurray_tensor::*;
-/// let buffer = BufferMut::zeroed(1)?.freeze();
-/// buffer.host_bytes()?[0] = 0;
-/// # Ok::<(), Error>(())
-/// ```
-///
-/// ```compile_fail,E0594
-/// # use hurray_tensor::*;
-/// let mut buffer = BufferMut::zeroed(1)?.freeze().into_host().unwrap();
-/// buffer[0] = 0;
-/// # Ok::<(), Error>(())
-/// ```
-struct SharedBytesAreRead;
+mod memory;
 
-/// Nobody looks at bytes any more when they are written to again, or given back.
+/// An offer is not read: it is waited for first.
 ///
 /// ```
-/// # use hurray_tensor::*;
-/// let buffer = BufferMut::zeroed(1)?.freeze();
-/// let first = buffer.host_bytes()?[0];
-/// let memory = buffer.try_into_mut().unwrap();
-/// assert_eq!(first, 0);
-/// # Ok::<(), Error>(())
-/// ```
-///
-/// ```compile_fail,E0505
-/// # use hurray_tensor::*;
-/// let buffer = BufferMut::zeroed(1)?.freeze();
-/// let first = &buffer.host_bytes()?[0];
-/// let memory = buffer.try_into_mut().unwrap();
-/// assert_eq!(*first, 0);
-/// # Ok::<(), Error>(())
-/// ```
-///
-/// ```compile_fail,E0505
-/// # use hurray_tensor::*;
-/// let buffer = BufferMut::from_vec(vec![0_u8])?.freeze();
-/// let first = &buffer.host_bytes()?[0];
-/// let vector = buffer.try_into_vec::<u8>().unwrap();
-/// assert_eq!(*first, 0);
-/// # Ok::<(), Error>(())
-/// ```
-struct BytesAreBorrowed;
-
-/// Who may write is alone, and who handed over does not write.
-///
-/// ```
-/// # use hurray_tensor::*;
-/// let mut memory = BufferMut::zeroed(1)?;
-/// memory[0] = 1;
-/// let buffer = memory.freeze();
-/// let another = buffer.clone();
-/// # Ok::<(), Error>(())
-/// ```
-///
-/// ```compile_fail,E0382
-/// # use hurray_tensor::*;
-/// let mut memory = BufferMut::zeroed(1)?;
-/// let buffer = memory.freeze();
-/// memory[0] = 1;
-/// # Ok::<(), Error>(())
-/// ```
-///
-/// ```compile_fail,E0599
-/// # use hurray_tensor::*;
-/// let memory = BufferMut::zeroed(1)?;
-/// let another = memory.clone();
-/// # Ok::<(), Error>(())
-/// ```
-///
-/// ```compile_fail,E0599
-/// # use hurray_tensor::*;
-/// let memory = DeviceMemory::from(BufferMut::zeroed(1)?);
-/// let another = memory.clone();
-/// # Ok::<(), Error>(())
-/// ```
-struct WritersAreAlone;
-
-/// What must be waited for is not looked at, nor waited for twice.
-///
-/// ```
-/// # use hurray_tensor::*;
-/// let offer = Offered::synced(BufferMut::zeroed(1)?.freeze());
-/// assert_eq!(offer.acquire_host()?[0], 0);
-/// # Ok::<(), Error>(())
+/// use hurray_tensor::{Buffer, BufferMut, Offered};
+/// let offered: Offered<Buffer> = Offered::synced(BufferMut::zeroed(64)?.freeze());
+/// let bytes = offered.acquire_host()?;
+/// assert_eq!(bytes[0], 0);
+/// # Ok::<(), hurray_tensor::Error>(())
 /// ```
 ///
 /// ```compile_fail,E0608
-/// # use hurray_tensor::*;
-/// let offer = Offered::synced(BufferMut::zeroed(1)?.freeze());
-/// assert_eq!(offer[0], 0);
-/// # Ok::<(), Error>(())
+/// use hurray_tensor::{Buffer, BufferMut, Offered};
+/// let offered: Offered<Buffer> = Offered::synced(BufferMut::zeroed(64)?.freeze());
+/// assert_eq!(offered[0], 0);
+/// # Ok::<(), hurray_tensor::Error>(())
 /// ```
 ///
 /// ```compile_fail,E0599
-/// # use hurray_tensor::*;
-/// let offer = Offered::synced(BufferMut::zeroed(1)?.freeze());
-/// assert_eq!(offer.host_bytes()?[0], 0);
-/// # Ok::<(), Error>(())
+/// use hurray_tensor::{Buffer, BufferMut, Offered};
+/// let offered: Offered<Buffer> = Offered::synced(BufferMut::zeroed(64)?.freeze());
+/// assert_eq!(offered.host_bytes()?[0], 0);
+/// # Ok::<(), hurray_tensor::Error>(())
 /// ```
+///
+/// ```compile_fail,E0616
+/// use hurray_tensor::{Buffer, BufferMut, Offered};
+/// let offered: Offered<Buffer> = Offered::synced(BufferMut::zeroed(64)?.freeze());
+/// assert_eq!(offered.value.host_bytes()?[0], 0);
+/// # Ok::<(), hurray_tensor::Error>(())
+/// ```
+///
+/// It is waited for once.
 ///
 /// ```compile_fail,E0382
-/// # use hurray_tensor::*;
-/// let offer = Offered::synced(BufferMut::zeroed(1)?.freeze());
-/// assert_eq!(offer.acquire_host()?[0], 0);
-/// assert_eq!(offer.acquire_host()?[0], 0);
-/// # Ok::<(), Error>(())
+/// use hurray_tensor::{Buffer, BufferMut, Offered};
+/// let offered: Offered<Buffer> = Offered::synced(BufferMut::zeroed(64)?.freeze());
+/// let bytes = offered.acquire_host()?;
+/// let again = offered.acquire_host()?;
+/// # Ok::<(), hurray_tensor::Error>(())
 /// ```
-///
-/// ```compile_fail,E0599
-/// # use hurray_tensor::*;
-/// let offer = Offered::synced(BufferMut::zeroed(1)?.freeze());
-/// let another = offer.clone();
-/// # Ok::<(), Error>(())
-/// ```
-struct OffersAreWaitedFor;
+struct AnOffer;
 
-/// What is ready for a stream is not thereby ready for the host.
+/// What is ready for streams is for streams, not for the host.
 ///
 /// ```
-/// # use hurray_tensor::*;
-/// let ready = Ready::everywhere(BufferMut::zeroed(1)?.freeze());
+/// use hurray_tensor::{BufferMut, Ready};
+/// let ready = Ready::everywhere(BufferMut::zeroed(64)?.freeze());
 /// assert_eq!(ready.finish()?.host_bytes()?[0], 0);
-/// # Ok::<(), Error>(())
+/// # Ok::<(), hurray_tensor::Error>(())
+/// ```
+///
+/// ```compile_fail,E0608
+/// use hurray_tensor::{BufferMut, Ready};
+/// let ready = Ready::everywhere(BufferMut::zeroed(64)?.freeze());
+/// assert_eq!(ready[0], 0);
+/// # Ok::<(), hurray_tensor::Error>(())
 /// ```
 ///
 /// ```compile_fail,E0599
-/// # use hurray_tensor::*;
-/// let ready = Ready::everywhere(BufferMut::zeroed(1)?.freeze());
+/// use hurray_tensor::{BufferMut, Ready};
+/// let ready = Ready::everywhere(BufferMut::zeroed(64)?.freeze());
 /// assert_eq!(ready.host_bytes()?[0], 0);
-/// # Ok::<(), Error>(())
+/// # Ok::<(), hurray_tensor::Error>(())
 /// ```
-struct StreamsAreNotTheHost;
+struct WhatIsReady;
 
-/// An event has one holder, who releases it.
+/// Memory is not written to once it is frozen.
 ///
 /// ```
-/// # use hurray_tensor::device::*;
-/// fn hold(event: Event) {
-///     drop(event);
-/// }
+/// use hurray_tensor::BufferMut;
+/// let mut memory = BufferMut::zeroed(64)?;
+/// memory[0] = 1;
+/// let buffer = memory.freeze();
+/// let host = buffer.into_host().unwrap();
+/// assert_eq!(host[0], 1);
+/// # Ok::<(), hurray_tensor::Error>(())
 /// ```
 ///
 /// ```compile_fail,E0382
-/// # use hurray_tensor::device::*;
-/// fn hold(event: Event) {
-///     drop(event);
-///     drop(event);
-/// }
+/// use hurray_tensor::BufferMut;
+/// let mut memory = BufferMut::zeroed(64)?;
+/// let buffer = memory.freeze();
+/// memory[0] = 1;
+/// # Ok::<(), hurray_tensor::Error>(())
+/// ```
+///
+/// ```compile_fail,E0505
+/// use hurray_tensor::BufferMut;
+/// let mut memory = BufferMut::zeroed(64)?;
+/// let first = &mut memory[0];
+/// let buffer = memory.freeze();
+/// *first = 1;
+/// # Ok::<(), hurray_tensor::Error>(())
+/// ```
+///
+/// ```compile_fail,E0594
+/// use hurray_tensor::BufferMut;
+/// let mut memory = BufferMut::zeroed(64)?;
+/// let mut host = memory.freeze().into_host().unwrap();
+/// host[0] = 1;
+/// # Ok::<(), hurray_tensor::Error>(())
+/// ```
+struct FrozenMemory;
+
+/// Memory that is written to has one holder.
+///
+/// ```
+/// use hurray_tensor::BufferMut;
+/// let memory = BufferMut::zeroed(64)?.freeze();
+/// let shared = memory.clone();
+/// # Ok::<(), hurray_tensor::Error>(())
 /// ```
 ///
 /// ```compile_fail,E0599
-/// # use hurray_tensor::device::*;
-/// fn hold(event: Event) {
-///     drop(event.clone());
-/// }
+/// use hurray_tensor::BufferMut;
+/// let memory = BufferMut::zeroed(64)?;
+/// let shared = memory.clone();
+/// # Ok::<(), hurray_tensor::Error>(())
 /// ```
-struct EventsAreReleasedOnce;
+///
+/// ```compile_fail,E0599
+/// use hurray_tensor::{BufferMut, DeviceMemory};
+/// let memory = DeviceMemory::from(BufferMut::zeroed(64)?);
+/// let shared = memory.clone();
+/// # Ok::<(), hurray_tensor::Error>(())
+/// ```
+struct OneHolder;
 
-/// Memory that others can change is copied, or vouched for.
+/// What a device copies into is the device's until somebody has waited.
 ///
 /// ```
-/// # use hurray_tensor::*;
-/// fn first(shared: &SharedBytes) -> Result<u8> {
-///     Ok(shared.copy_out()?[0])
-/// }
+/// use hurray_tensor::device::{Devices, Stream};
+/// use hurray_tensor::{BufferMut, DeviceMemory, Ready};
+/// let devices = Devices::default();
+/// let stream = Stream::open(devices.iter().next().unwrap())?;
+/// let source = Ready::everywhere(BufferMut::zeroed(64)?.freeze());
+/// let target = DeviceMemory::from(BufferMut::zeroed(64)?);
+/// let offered = stream.copy(&source, target)?;
+/// let bytes = offered.acquire_host()?;
+/// # Ok::<(), hurray_tensor::Error>(())
 /// ```
 ///
-/// ```compile_fail,E0608
-/// # use hurray_tensor::*;
-/// fn first(shared: &SharedBytes) -> Result<u8> {
-///     Ok(shared[0])
-/// }
+/// ```compile_fail,E0382
+/// use hurray_tensor::device::{Devices, Stream};
+/// use hurray_tensor::{BufferMut, DeviceMemory, Ready};
+/// let devices = Devices::default();
+/// let stream = Stream::open(devices.iter().next().unwrap())?;
+/// let source = Ready::everywhere(BufferMut::zeroed(64)?.freeze());
+/// let target = DeviceMemory::from(BufferMut::zeroed(64)?);
+/// let offered = stream.copy(&source, target)?;
+/// let bytes = target.freeze();
+/// # Ok::<(), hurray_tensor::Error>(())
+/// ```
+struct ATarget;
+
+/// Bytes are not looked at after their memory was released.
+///
+/// ```
+/// use hurray_tensor::BufferMut;
+/// let buffer = BufferMut::zeroed(64)?.freeze();
+/// let bytes = buffer.host_bytes()?;
+/// assert_eq!(bytes[0], 0);
+/// drop(buffer);
+/// # Ok::<(), hurray_tensor::Error>(())
+/// ```
+///
+/// ```compile_fail,E0505
+/// use hurray_tensor::BufferMut;
+/// let buffer = BufferMut::zeroed(64)?.freeze();
+/// let bytes = buffer.host_bytes()?;
+/// drop(buffer);
+/// assert_eq!(bytes[0], 0);
+/// # Ok::<(), hurray_tensor::Error>(())
+/// ```
+struct ReleasedMemory;
+
+/// D35: whoever brings an address promises in so many words that something is there.
+///
+/// ```
+/// use hurray_tensor::{Buffer, Region};
+/// let mut bytes = [0_u8; 64];
+/// let region = Region::host(bytes.as_mut_ptr(), 64);
+/// // SAFETY: the array outlives the buffer, and nobody else uses it meanwhile.
+/// let buffer = unsafe { Buffer::adopt(region, || ()) }?;
+/// # drop(buffer);
+/// # Ok::<(), hurray_tensor::Error>(())
 /// ```
 ///
 /// ```compile_fail,E0133
-/// # use hurray_tensor::*;
-/// fn first(shared: &SharedBytes) -> Result<u8> {
-///     Ok(shared.as_slice()[0])
-/// }
-/// ```
-struct ChangingBytesAreCopied;
-
-/// Memory that was not written is not read.
-///
-/// ```
-/// # use hurray_tensor::*;
-/// let mut memory = Unfilled::new(Alignment::LINE, 1)?;
-/// memory.zero_rest();
-/// assert_eq!(memory.finish()?[0], 0);
-/// # Ok::<(), Error>(())
+/// use hurray_tensor::{Buffer, Region};
+/// let mut bytes = [0_u8; 64];
+/// let region = Region::host(bytes.as_mut_ptr(), 64);
+/// let buffer = Buffer::adopt(region, || ())?;
+/// # drop(buffer);
+/// # Ok::<(), hurray_tensor::Error>(())
 /// ```
 ///
-/// ```compile_fail,E0608
-/// # use hurray_tensor::*;
-/// let mut memory = Unfilled::new(Alignment::LINE, 1)?;
-/// memory.zero_rest();
-/// assert_eq!(memory[0], 0);
-/// # Ok::<(), Error>(())
-/// ```
-struct UnwrittenBytesAreNotRead;
-
-/// That foreign memory is what it is said to be is promised, not assumed. (D35)
+/// So does whoever brings a stream or an event by its number,
 ///
-/// ```
-/// # use hurray_tensor::*;
-/// fn adopt(region: Region) -> Result<Buffer> {
-///     // SAFETY: empty memory.
-///     unsafe { Buffer::adopt(Region { length: 0, ..region }, || ()) }
-/// }
+/// ```compile_fail,E0133
+/// use hurray_tensor::device::{Devices, Stream};
+/// let devices = Devices::default();
+/// let stream = Stream::adopt(devices.iter().next().unwrap().clone(), 1);
 /// ```
 ///
 /// ```compile_fail,E0133
-/// # use hurray_tensor::*;
-/// fn adopt(region: Region) -> Result<Buffer> {
-///     Buffer::adopt(Region { length: 0, ..region }, || ())
-/// }
-/// ```
-struct AdoptionIsPromised;
-
-/// What releases memory may run on any thread, and lives as long as the memory.
-///
-/// ```
-/// # use hurray_tensor::*;
-/// use std::sync::Arc;
-/// let owner: Arc<Vec<u8>> = Arc::new(vec![1]);
-/// let buffer = Buffer::from_owner(Arc::unwrap_or_clone(owner))?;
-/// # Ok::<(), Error>(())
+/// use hurray_tensor::device::{Devices, Event, EventKind, RawEvent};
+/// let devices = Devices::default();
+/// let raw = RawEvent { kind: EventKind::Binary, handle: 1, value: 0 };
+/// let event = Event::adopt(devices.iter().next().unwrap().clone(), raw);
 /// ```
 ///
-/// ```compile_fail,E0277
-/// # use hurray_tensor::*;
-/// use std::rc::Rc;
-/// let owner: Rc<[u8]> = Rc::from(vec![1]);
-/// let buffer = Buffer::from_owner(owner)?;
-/// # Ok::<(), Error>(())
+/// ```compile_fail,E0133
+/// use hurray_tensor::{DeclaredStream, Fence, format::DeviceTag};
+/// let fence = Fence::Stream(DeclaredStream::adopt(DeviceTag::CUDA, None, 1));
 /// ```
 ///
-/// ```compile_fail,E0277
-/// # use hurray_tensor::*;
-/// use std::rc::Rc;
-/// fn adopt(region: Region, owner: Rc<()>) -> Result<Buffer> {
-///     // SAFETY: empty memory.
-///     unsafe { Buffer::adopt(Region { length: 0, ..region }, move || drop(owner)) }
-/// }
-/// ```
-///
-/// ```compile_fail,E0597
-/// # use hurray_tensor::*;
-/// let buffer = {
-///     let owner = vec![1_u8];
-///     Buffer::from_owner(owner.as_slice())?
-/// };
-/// # Ok::<(), Error>(())
-/// ```
-struct ReleasesRunAnywhere;
-
-/// Safe code believes a device, and an element's type, only from who promised.
-///
-/// ```
-/// # use hurray_tensor::*;
-/// #[derive(Clone, Copy)]
-/// #[repr(transparent)]
-/// struct Celsius(f32);
-/// // SAFETY: it is laid out as a number that is one.
-/// unsafe impl Element for Celsius {
-///     const DTYPE: format::Dtype = format::Dtype::Float32;
-/// }
-/// ```
+/// and whoever says that something is a device.
 ///
 /// ```compile_fail,E0200
-/// # use hurray_tensor::*;
-/// #[derive(Clone, Copy)]
-/// #[repr(transparent)]
-/// struct Celsius(f32);
-/// impl Element for Celsius {
-///     const DTYPE: format::Dtype = format::Dtype::Float32;
+/// use hurray_tensor::device::{Device, Identity};
+/// #[derive(Debug)]
+/// struct Mine(Identity);
+/// impl Device for Mine {
+///     fn identity(&self) -> &Identity {
+///         &self.0
+///     }
+///     # fn classes(&self) -> &[hurray_tensor::format::MemoryClass] { &[] }
+///     # fn host_can_read(&self, _: hurray_tensor::format::MemoryClass) -> bool { false }
+///     # fn allocate(
+///     #     &self,
+///     #     _: u64,
+///     #     _: hurray_tensor::Alignment,
+///     #     _: hurray_tensor::format::MemoryClass,
+///     # ) -> hurray_tensor::Result<hurray_tensor::DeviceMemory> { todo!() }
+///     # fn open_stream(&self) -> hurray_tensor::Result<u64> { todo!() }
+///     # unsafe fn close_stream(&self, _: u64) {}
+///     # unsafe fn copy(
+///     #     &self,
+///     #     _: u64,
+///     #     _: &hurray_tensor::Region,
+///     #     _: &hurray_tensor::Region,
+///     # ) -> hurray_tensor::Result<()> { todo!() }
+///     # unsafe fn record(
+///     #     &self,
+///     #     _: u64,
+///     #     _: hurray_tensor::device::EventKind,
+///     # ) -> hurray_tensor::Result<hurray_tensor::device::RawEvent> { todo!() }
+///     # unsafe fn wait(
+///     #     &self,
+///     #     _: u64,
+///     #     _: hurray_tensor::device::RawEvent,
+///     # ) -> hurray_tensor::Result<()> { todo!() }
+///     # unsafe fn wait_on_host(
+///     #     &self,
+///     #     _: hurray_tensor::device::RawEvent,
+///     # ) -> hurray_tensor::Result<()> { todo!() }
+///     # unsafe fn release_event(&self, _: hurray_tensor::device::RawEvent) {}
+///     # unsafe fn call(
+///     #     &self,
+///     #     _: u64,
+///     #     _: Box<dyn FnOnce() + Send>,
+///     # ) -> hurray_tensor::Result<()> { todo!() }
 /// }
 /// ```
-///
-/// ```compile_fail,E0133
-/// # use hurray_tensor::device::*;
-/// # use std::sync::Arc;
-/// fn adopt(device: Arc<dyn Device>) -> Stream {
-///     Stream::adopt(device, 1)
-/// }
-/// ```
-struct PromisesAreUnsafe;
+struct APromise;

@@ -3,6 +3,8 @@
 #![allow(
     missing_docs,
     clippy::arithmetic_side_effects,
+    clippy::cast_possible_truncation,
+    clippy::indexing_slicing,
     clippy::unwrap_used,
     reason = "a test may fail loudly"
 )]
@@ -15,7 +17,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 
 use counting::most;
 use hurray_tensor::format::*;
-use hurray_tensor::{File, FileWriter, StreamReader, WriteOptions};
+use hurray_tensor::{Access, Cut, File, FileWriter, StreamReader, Tensor, TensorRef, WriteOptions};
 
 /// While memory grows, the old and the new are both counted: the strictest view.
 const GROWS_IN_PLACE: bool = false;
@@ -96,7 +98,74 @@ fn a_large_tensor_is_copied_and_verified_in_little_memory_and_read_without_waste
         // S19: a copy that was asked for is one copy.
         let taken = most(|| drop(open().get("w").unwrap().read_buffer(0).unwrap()));
         assert!((256 * MIB..257 * MIB).contains(&taken), "{taken}");
+        // A tensor of a mapped file is the mapping; of one that is read, one copy of it.
+        let taken = most(|| drop(open().tensor("w").unwrap().slice_axis(0, 10..20).unwrap()));
+        let copied = if matches!(open().access(), Access::Mapped) { 0 } else { 256 * MIB };
+        assert!((copied..copied + MIB).contains(&taken), "{taken}");
     }
+    let taken = most(|| {
+        let options = WriteOptions { checksums: false, ..WriteOptions::default() };
+        let mut out = FileWriter::new(Nowhere::default(), options).unwrap();
+        out.write("w", &mapped().tensor("w").unwrap().borrowed().unwrap()).unwrap();
+        assert!(out.finish().unwrap().0 > LARGE);
+    });
+    assert!(taken < MIB, "{taken}");
+}
+
+/// Looking at a tensor, cutting and turning it, and lending it out take no memory at all.
+#[test]
+fn what_copies_nothing_allocates_nothing() {
+    let weights = vec![1.0_f32; 6 << 10];
+    let tensor = Tensor::from_vec(weights, &[2, 3, 1024]).unwrap();
+    let first = tensor.as_slice::<f32>().unwrap().as_ptr();
+    let nothing = |work: &dyn Fn()| assert_eq!(most(work), 0);
+    nothing(&|| assert_eq!(tensor.as_slice::<f32>().unwrap().len(), 6 << 10));
+    nothing(&|| assert_eq!(tensor.element::<f32>(&[1, 2, 1023]).unwrap(), 1.0));
+    nothing(&|| assert_eq!(tensor.iter::<f32>().unwrap().len(), 6 << 10));
+    let view = || {
+        let part = tensor.slice([Cut::from(1..2), Cut::ALL.by(-1)]).unwrap();
+        let turned = part.transpose().unwrap().index_axis(0, 7).unwrap();
+        let wide = turned.squeeze(1).unwrap().unsqueeze(0).unwrap().broadcast(&[4, 3]).unwrap();
+        let place = wide.descriptor().locate(&[3, 2]).unwrap();
+        let found = wide.buffers()[0].region().host.wrapping_add(place.byte as usize);
+        assert_eq!(found.cast_const().cast(), first.wrapping_add(3 * 1024 + 7));
+        assert_eq!(wide.iter_bits().unwrap().count(), 12);
+    };
+    nothing(&view);
+    nothing(&|| {
+        assert_eq!(tensor.reshape(&[6, 32, 32]).unwrap().as_slice::<f32>().unwrap().as_ptr(), first)
+    });
+    nothing(&|| {
+        let borrowed = tensor.borrowed().unwrap();
+        assert_eq!(borrowed.buffer(0).unwrap().as_ptr(), first.cast());
+    });
+    let elements = [1_u16, 2, 3, 4];
+    nothing(&|| {
+        let borrowed = TensorRef::of(&elements, &[2, 2]).unwrap();
+        assert_eq!(borrowed.buffer(0).unwrap().as_ptr(), elements.as_ptr().cast());
+    });
+    // The vector itself comes back.
+    let taken = most(|| {
+        let back = tensor.try_into_vec::<f32>().unwrap();
+        assert_eq!(back.as_ptr(), first);
+    });
+    assert_eq!(taken, 0);
+}
+
+/// A copy is one copy: of what is one run, and of what is not.
+#[test]
+fn a_copy_takes_the_memory_of_the_copy() {
+    let tensor = Tensor::from_vec(vec![1_u8; 1 << 20], &[1 << 10, 1 << 10]).unwrap();
+    let turned = tensor.transpose().unwrap();
+    for tensor in [&tensor, &turned] {
+        let taken = most(|| drop(tensor.to_vec::<u8>().unwrap()));
+        assert!((MIB..MIB + 4096).contains(&taken), "{taken}");
+        let taken = most(|| drop(tensor.to_row_major().unwrap()));
+        assert!((MIB..MIB + 4096).contains(&taken), "{taken}");
+    }
+    // What is spread out is paid for only where that was allowed.
+    let row = tensor.slice_axis(0, 0..1).unwrap().broadcast(&[1 << 30, 1 << 10]).unwrap();
+    assert!(most(|| drop(row.to_vec::<u8>().unwrap_err())) < 4096);
 }
 
 /// What many tensors cost: a file being written holds names and places, no more.

@@ -56,7 +56,7 @@ fn every_kind_of_tensor_comes_back_from_readers_of_every_kind() {
             assert_eq!(buffers.len(), sample.buffers.len());
             for (buffer, expected) in buffers.iter().zip(&sample.buffers) {
                 assert_eq!(&buffer[..], expected, "{}", sample.name);
-                assert!(buffer.as_ptr().addr().is_multiple_of(64));
+                assert!(buffer.is_empty() || buffer.as_ptr().addr().is_multiple_of(64));
             }
         }
         assert!(stream.next_tensor().unwrap().is_none());

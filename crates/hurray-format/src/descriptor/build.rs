@@ -1,7 +1,7 @@
 //! New descriptors. What is built is encoded and read back: there is one validator, and
 //! it is the decoder.
 
-use alloc::vec::Vec;
+use smallvec::SmallVec;
 
 use super::head::Head;
 use super::{Descriptor, DescriptorRef, MemberRole, Shard, Statistics};
@@ -14,7 +14,7 @@ use crate::limits::Limits;
 use crate::quant::{Parameters, Quantization};
 use crate::rules::Rule;
 use crate::shape::{Count, DYNAMIC, count, product_of};
-use crate::wire::{List, Silent, as_index, as_offset};
+use crate::wire::{List, Owned, Silent, Storage, as_index, as_offset};
 
 /// The parts of a new descriptor.
 ///
@@ -42,8 +42,13 @@ use crate::wire::{List, Silent, as_index, as_offset};
 #[must_use = "a builder does nothing until `build`"]
 pub struct DescriptorBuilder {
     descriptor: Descriptor,
-    buffers: Option<Vec<BufferHandle>>,
+    buffers: Option<Handles>,
 }
+
+type Handles = <Owned as Storage>::Handles;
+
+/// How long most descriptors are, and more: those are checked without the heap.
+const INLINE: usize = 256;
 
 impl Descriptor {
     /// A row-major tensor in one host buffer.
@@ -75,8 +80,7 @@ impl Descriptor {
 
     /// Starts a new descriptor from this one.
     pub fn rebuild(&self) -> DescriptorBuilder {
-        let buffers = self.buffers.to_vec();
-        DescriptorBuilder { descriptor: self.clone(), buffers: Some(buffers) }
+        DescriptorBuilder { descriptor: self.clone(), buffers: Some(self.buffers.clone()) }
     }
 
     /// The same tensor with its dynamic dimensions known: one size for each, in order.
@@ -138,7 +142,8 @@ impl Descriptor {
             return Err(Error::new(rule, "descriptor_length", 6, found, expected));
         };
         self.head = head;
-        let bytes = self.encode();
+        let mut bytes: SmallVec<[u8; INLINE]> = SmallVec::from_elem(0, self.encoded_len());
+        self.encode_into(&mut bytes)?;
         let mut accept = Accept::every_private_tag();
         accept.limits = Limits { descriptor_bytes: u32::MAX, ..Limits::default() };
         let read = DescriptorRef::read_with(&bytes, &accept, &mut Silent)?.to_owned();
@@ -181,8 +186,8 @@ impl DescriptorBuilder {
     }
 
     /// The buffer table: the layout's own buffers, then those of quantization parameters.
-    pub fn buffers(mut self, buffers: impl Into<Vec<BufferHandle>>) -> Self {
-        self.buffers = Some(buffers.into());
+    pub fn buffers(mut self, buffers: impl IntoIterator<Item = BufferHandle>) -> Self {
+        self.buffers = Some(buffers.into_iter().collect());
         self
     }
 
@@ -231,16 +236,16 @@ impl DescriptorBuilder {
             let rule = Rule::DescriptorBufferCountAboveTable;
             return Err(Error::new(rule, "buffer_count", 0, found, expected));
         }
-        descriptor.buffers = buffers.into_iter().collect();
+        descriptor.buffers = buffers;
         descriptor.checked(0)
     }
 }
 
 /// Host buffers of the least size. A size beyond 64 bits saturates, and is refused by
 /// the check that follows.
-fn least_buffers(d: &Descriptor) -> Vec<BufferHandle> {
+fn least_buffers(d: &Descriptor) -> Handles {
     let own = as_index(u64::from(d.layout.buffer_count().unwrap_or(1)));
-    let mut sizes: Vec<u128> = (0..own)
+    let mut sizes: SmallVec<[u128; 3]> = (0..own)
         .map(|place| match d.layout.rules().byte_offset {
             Some(_) => d.layout.minimum(place, &d.shape, d.dtype).unwrap_or(0),
             None => dense_bytes(d),

@@ -8,10 +8,9 @@ use super::Descriptor;
 use crate::contents::Contents;
 use crate::dtype::Location;
 use crate::error::{Error, Expected, Result, Value};
-use crate::layout::{BlockPaged, Layout, LayoutKind};
+use crate::layout::{Entries, LayoutKind};
 use crate::rules::Rule;
-use crate::shape::{Count, DYNAMIC};
-use crate::wire::{Array, Storage, as_index, as_offset};
+use crate::wire::{Array, List, Storage, as_index, as_offset};
 
 impl<S: Storage> Descriptor<S> {
     /// Where the element at `index` of a dense tensor lies in buffer 0.
@@ -52,56 +51,6 @@ impl<S: Storage> Descriptor<S> {
         Ok(self.dtype.place(0, i128::from(position)))
     }
 
-    /// Where element (`head`, `dim`) of token `token` of sequence `sequence` lies in the
-    /// page pool of a block-paged tensor.
-    ///
-    /// The format does not say how many tokens a sequence has; a slot beyond them is
-    /// undefined, and it is the caller who knows.
-    ///
-    /// # Errors
-    ///
-    /// `index.no-address` for other layouts, `index.out-of-bounds`,
-    /// `descriptor.unresolved` where the size of a slot is not known, and the rules of
-    /// `sparse.block-paged.*`.
-    pub fn locate_token(
-        &self,
-        sequence: u32,
-        token: u64,
-        head: u64,
-        dim: u64,
-        buffers: &[&[u8]],
-    ) -> Result<Location> {
-        let paged = self.paged()?;
-        // How many tokens there are in all does not matter.
-        if self.shape.iter().skip(1).any(|size| size == DYNAMIC) {
-            return Err(self.unresolved());
-        }
-        let heads = self.dimension(1, head, "head")?;
-        let dims = self.dimension(2, dim, "dim")?;
-        let slot = paged.slot(sequence, token, &alone(buffers))?;
-        let element = slot
-            .checked_mul(i128::from(heads))
-            .and_then(|at| at.checked_add(i128::from(head)))
-            .and_then(|at| at.checked_mul(i128::from(dims)))
-            .and_then(|at| at.checked_add(i128::from(dim)));
-        element.and_then(|element| self.dtype.place(0, element)).ok_or_else(|| {
-            let found = u64::try_from(slot).map_or(Value::BeyondU64, Value::Unsigned);
-            let rule = Rule::LayoutBlockPagedBufferTooSmall;
-            Error::new(rule, "page_pool", 0, found, Expected::Unsaid)
-        })
-    }
-
-    /// Checks the token counts of a block-paged tensor, which the format leaves to its
-    /// callers: one for each sequence, none beyond the sequence's pages.
-    ///
-    /// # Errors
-    ///
-    /// `sparse.block-paged.token-counts`, `index.no-address` for other layouts, and the
-    /// rules of `sparse.*` where `buffers` are too small.
-    pub fn check_token_counts(&self, counts: &[u64], buffers: &[&[u8]]) -> Result<()> {
-        self.paged()?.check_token_counts(counts, &alone(buffers))
-    }
-
     /// The bytes of buffer 0 from the lowest to the highest that an element of a dense tensor
     /// touches; empty where there is no element. `None` for other layouts, and for shapes
     /// that are not known.
@@ -116,31 +65,64 @@ impl<S: Storage> Descriptor<S> {
     /// # Ok::<(), hurray_format::Error>(())
     /// ```
     pub fn extent(&self) -> Option<Range<u64>> {
-        let elements = match crate::shape::count(&self.shape) {
-            Count::Elements(0) => return Some(self.byte_offset..self.byte_offset),
-            Count::Elements(elements) => u128::from(elements),
-            Count::Beyond => crate::shape::product_of(self.shape.iter()),
-            Count::Dynamic => return None,
-        };
-        let reach = self.layout.reach(&self.shape, elements)?;
-        let down = u64::try_from(self.dtype.bytes_for(reach.down)?).ok()?;
-        let up = u64::try_from(self.dtype.bytes_for(reach.up.checked_add(1)?)?).ok()?;
-        Some(self.byte_offset.checked_sub(down)?..self.byte_offset.checked_add(up)?)
+        self.layout.extent(self.dtype, &self.shape, self.byte_offset)
     }
 
-    fn paged(&self) -> Result<&BlockPaged> {
-        match &self.layout {
-            Layout::BlockPaged(paged) => Ok(paged),
-            other => {
-                let found = Value::Tag(u64::from(other.tag()));
-                let expected = Expected::OneOf("block-paged");
-                Err(Error::new(Rule::IndexNoAddress, "layout_tag", 15, found, expected))
-            }
+    /// The step of each dimension in elements, for the layouts that have one: row-major,
+    /// column-major and strided. `None` for others, for shapes that are not known, and for
+    /// steps beyond 63 bits.
+    ///
+    /// ```
+    /// use hurray_format::{Descriptor, Dtype};
+    /// let matrix = Descriptor::dense(Dtype::Float32, &[3, 4])?;
+    /// assert_eq!(matrix.strides().unwrap()[..], [4, 1]);
+    /// # Ok::<(), hurray_format::Error>(())
+    /// ```
+    pub fn strides(&self) -> Option<List<i64>> {
+        if self.is_dynamic() {
+            return None;
         }
+        self.layout.strides(&self.shape)
+    }
+
+    /// The entries that a sparse tensor stores, in the order in which they lie, each with its
+    /// index. What the buffers hold is checked first.
+    ///
+    /// ```
+    /// use hurray_format::{Coo, Descriptor, Dtype, Layout};
+    /// let sparse = Descriptor::builder(Dtype::UInt8, &[10, 10])
+    ///     .layout(Layout::Coo(Coo { nnz: 2, is_sorted: true }))
+    ///     .build()?;
+    /// let indices: Vec<u8> = [0_u64, 3, 2, 9].iter().flat_map(|n| n.to_le_bytes()).collect();
+    /// let mut entries = sparse.entries(&[&[7, 8], &indices])?;
+    /// assert_eq!(entries.next_entry()?, Some((0, &[0, 3][..])));
+    /// assert_eq!(entries.next_entry()?, Some((1, &[2, 9][..])));
+    /// assert_eq!(entries.next_entry()?, None);
+    /// # Ok::<(), hurray_format::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`check_contents`](Self::check_contents); `descriptor.unresolved`;
+    /// `index.no-address` for layouts that are not sparse.
+    pub fn entries<'b>(&self, buffers: &[&'b [u8]]) -> Result<Entries<'b>> {
+        let no_entries = || {
+            let found = Value::Tag(u64::from(self.layout.tag()));
+            let expected = Expected::OneOf("a sparse layout");
+            Err(Error::new(Rule::IndexNoAddress, "layout_tag", 15, found, expected))
+        };
+        if self.layout.kind() != LayoutKind::Sparse {
+            return no_entries();
+        }
+        if self.is_dynamic() {
+            return Err(self.unresolved());
+        }
+        self.check_contents(buffers)?;
+        self.layout.entries(&self.shape, &alone(buffers)).unwrap_or_else(no_entries)
     }
 
     /// The size of dimension `k`, which `at` must be below.
-    fn dimension(&self, k: usize, at: u64, name: &'static str) -> Result<u64> {
+    pub(super) fn dimension(&self, k: usize, at: u64, name: &'static str) -> Result<u64> {
         let size = self.shape.at(k).unwrap_or(0);
         if at < size {
             return Ok(size);
@@ -150,7 +132,7 @@ impl<S: Storage> Descriptor<S> {
     }
 
     #[cold]
-    fn unresolved(&self) -> Error {
+    pub(super) fn unresolved(&self) -> Error {
         let rule = Rule::DescriptorUnresolved;
         Error::new(rule, "shape", 20, Value::None, Expected::Unsaid)
     }
@@ -233,6 +215,6 @@ impl<S: Storage> Descriptor<S> {
 }
 
 /// Buffers whose offsets count from their own start.
-fn alone<'b>(buffers: &[&'b [u8]]) -> SmallVec<[Contents<'b>; 4]> {
+pub(super) fn alone<'b>(buffers: &[&'b [u8]]) -> SmallVec<[Contents<'b>; 4]> {
     buffers.iter().map(|bytes| Contents::alone(bytes)).collect()
 }

@@ -22,15 +22,23 @@ impl MemberRole {
         let block = r.block::<16>("composite member")?;
         let role = r.u8(&block, 0, "member_role");
         r.zeros::<16, 15>(&block, 1, "reserved", Rule::CompositeMemberReserved)?;
-        match role {
+        Self::from_tag(role).map_err(|rule| {
+            let found = Value::Unsigned(u64::from(role));
+            let expected = Expected::OneOf("0 (correction) or 1 (base)");
+            block.refuse(rule, 0, "member_role", found, expected)
+        })
+    }
+
+    /// The role with that byte on the wire.
+    ///
+    /// # Errors
+    ///
+    /// `composite-member.role`.
+    pub const fn from_tag(tag: u8) -> Result<Self, Rule> {
+        match tag {
             0 => Ok(Self::Correction),
             1 => Ok(Self::Base),
-            other => {
-                let found = Value::Unsigned(u64::from(other));
-                let expected = Expected::OneOf("0 (correction) or 1 (base)");
-                let rule = Rule::CompositeMemberRole;
-                Err(block.refuse(rule, 0, "member_role", found, expected))
-            }
+            _ => Err(Rule::CompositeMemberRole),
         }
     }
 

@@ -15,6 +15,7 @@ mod foreign;
 mod head;
 mod locate;
 mod member;
+mod pages;
 mod reading;
 mod shard;
 mod statistics;

@@ -63,28 +63,46 @@ impl Statistics {
     /// The section that says `values`. Whether they are in range is checked with the
     /// descriptor.
     pub fn new(values: &StatisticsValues) -> Self {
-        let mut raw = [0; SIZE];
-        let mut w = Writer::new(&mut raw);
         let bit = |computed: bool, at: u32| u32::from(computed) << at;
-        w.u32(
-            bit(values.nnz.is_some(), 0)
+        let (value_min, value_max, value_abs_max) = values.range.unwrap_or_default();
+        let (value_mean, value_stddev) = values.moments.unwrap_or_default();
+        let (nm_n, nm_m) = values.nm.unwrap_or_default();
+        let (has_nan, has_inf) = values.nan_inf.unwrap_or_default();
+        Self::from_raw(&RawStatistics {
+            computed_mask: bit(values.nnz.is_some(), 0)
                 | bit(values.sparsity_ratio.is_some(), 1)
                 | bit(values.range.is_some(), 2)
                 | bit(values.moments.is_some(), 3)
                 | bit(values.nm.is_some(), 4)
                 | bit(values.nan_inf.is_some(), 5),
-        );
+            nnz: values.nnz.unwrap_or_default(),
+            sparsity_ratio: values.sparsity_ratio.unwrap_or_default(),
+            value_min,
+            value_max,
+            value_abs_max,
+            value_mean,
+            value_stddev,
+            nm_n,
+            nm_m,
+            has_nan: u8::from(has_nan),
+            has_inf: u8::from(has_inf),
+        })
+    }
+
+    /// The section with these fields, as they stand. Whether they are in range is checked
+    /// with the descriptor.
+    pub fn from_raw(fields: &RawStatistics) -> Self {
+        let mut raw = [0; SIZE];
+        let mut w = Writer::new(&mut raw);
+        w.u32(fields.computed_mask);
         w.u32(0);
-        w.u64(values.nnz.unwrap_or_default());
-        let (min, max, abs_max) = values.range.unwrap_or_default();
-        let (mean, stddev) = values.moments.unwrap_or_default();
-        let ratio = values.sparsity_ratio.unwrap_or_default();
-        for value in [ratio, min, max, abs_max, mean, stddev] {
+        w.u64(fields.nnz);
+        let spread = [fields.value_min, fields.value_max, fields.value_abs_max];
+        let moments = [fields.value_mean, fields.value_stddev];
+        for value in [fields.sparsity_ratio].into_iter().chain(spread).chain(moments) {
             w.u64(value.to_bits());
         }
-        let (n, m) = values.nm.unwrap_or_default();
-        let (nan, inf) = values.nan_inf.unwrap_or_default();
-        w.block(&[n, m, u8::from(nan), u8::from(inf), 0, 0, 0, 0]);
+        w.block(&[fields.nm_n, fields.nm_m, fields.has_nan, fields.has_inf, 0, 0, 0, 0]);
         Self { raw: raw.into() }
     }
 }

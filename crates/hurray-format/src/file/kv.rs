@@ -33,7 +33,8 @@ pub enum KvKind {
 }
 
 impl KvKind {
-    const fn from_tag(tag: u8) -> Option<Self> {
+    /// The kind with that tag, if there is one.
+    pub const fn from_tag(tag: u8) -> Option<Self> {
         Some(match tag {
             1 => Self::String,
             2 => Self::I64,

@@ -22,6 +22,31 @@ pub enum KvRole {
     Fused,
 }
 
+impl KvRole {
+    /// The role with that byte on the wire.
+    ///
+    /// # Errors
+    ///
+    /// `layout.block-paged.kv-role`.
+    pub const fn from_tag(tag: u8) -> Result<Self, Rule> {
+        Ok(match tag {
+            0 => Self::Key,
+            1 => Self::Value,
+            2 => Self::Fused,
+            _ => return Err(Rule::LayoutBlockPagedKvRole),
+        })
+    }
+
+    /// Its byte on the wire.
+    pub const fn tag(self) -> u8 {
+        match self {
+            Self::Key => 0,
+            Self::Value => 1,
+            Self::Fused => 2,
+        }
+    }
+}
+
 /// Pages of tokens, found through a block table. The shape is (tokens, heads, head_dim).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockPaged {
@@ -67,14 +92,11 @@ impl BlockPaged {
             let rule = Rule::LayoutBlockPagedPagedAxis;
             return refuse(rule, 12, "paged_axis", u64::from(paged_axis), Expected::Exactly(0));
         }
-        let kv_role = match kv_role {
-            0 => KvRole::Key,
-            1 => KvRole::Value,
-            2 => KvRole::Fused,
-            other => {
+        let kv_role = match KvRole::from_tag(kv_role) {
+            Ok(role) => role,
+            Err(rule) => {
                 let expected = Expected::OneOf("0 (key), 1 (value) or 2 (fused)");
-                let rule = Rule::LayoutBlockPagedKvRole;
-                return refuse(rule, 20, "kv_role", u64::from(other), expected);
+                return refuse(rule, 20, "kv_role", u64::from(kv_role), expected);
             }
         };
         if index_type > 1 {
@@ -96,22 +118,13 @@ impl BlockPaged {
         })
     }
 
-    /// `kv_role` as the wire has it.
-    pub(crate) fn role_tag(&self) -> u8 {
-        match self.kv_role {
-            KvRole::Key => 0,
-            KvRole::Value => 1,
-            KvRole::Fused => 2,
-        }
-    }
-
     /// The 32 bytes.
     pub(crate) fn store(&self, w: &mut crate::wire::Writer<'_>) {
         w.u32(self.page_size);
         w.u64(self.num_pages);
         w.u32(0);
         w.u32(self.num_seqs);
-        w.u8(self.role_tag());
+        w.u8(self.kv_role.tag());
         w.u32(self.layer_index.unwrap_or(u32::MAX));
         w.u8(u8::from(self.wide_indices));
         w.zeros::<6>();
@@ -135,9 +148,7 @@ impl BlockPaged {
     /// The pool slot of token `token` of sequence `sequence`.
     pub(crate) fn slot(&self, sequence: u32, token: u64, buffers: &[Contents<'_>]) -> Result<i128> {
         if sequence >= self.num_seqs {
-            let found = Value::Unsigned(u64::from(sequence));
-            let expected = Expected::AtMost(u64::from(self.num_seqs.saturating_sub(1)));
-            return Err(Error::new(Rule::IndexOutOfBounds, "sequence", 0, found, expected));
+            return Err(self.no_sequence(sequence));
         }
         let (table, pointers) = self.arrays(buffers)?;
         let start = pointers.need(u64::from(sequence))?;
@@ -151,15 +162,26 @@ impl BlockPaged {
             let found = Value::Unsigned(token);
             return Err(Error::new(Rule::IndexOutOfBounds, "token", 0, found, expected));
         }
-        let page = table.need(entry)?;
-        if page >= self.num_pages {
-            let at = crate::wire::as_index(entry);
-            let expected = Expected::AtMost(self.num_pages.saturating_sub(1));
-            return Err(table.refuse(Rule::SparseBlockPagedPageId, at, page, expected));
-        }
+        let page = page(&table, entry, self.num_pages)?;
         // 96 bits at most.
         let first = i128::from(page).saturating_mul(i128::from(page_size));
         Ok(first.saturating_add(i128::from(slot)))
+    }
+
+    /// The ids of the pages of `sequence`, in the order of its tokens.
+    pub(crate) fn pages_of<'b>(
+        &self,
+        sequence: u32,
+        buffers: &[Contents<'b>],
+    ) -> Result<impl Iterator<Item = Result<u64>> + use<'b>> {
+        if sequence >= self.num_seqs {
+            return Err(self.no_sequence(sequence));
+        }
+        let (table, pointers) = self.arrays(buffers)?;
+        let start = pointers.need(u64::from(sequence))?;
+        let end = pointers.need(u64::from(sequence).saturating_add(1))?;
+        let num_pages = self.num_pages;
+        Ok((start..end).map(move |entry| page(&table, entry, num_pages)))
     }
 
     /// Pointers and page ids. The format has no sentinel for "no page".
@@ -179,6 +201,13 @@ impl BlockPaged {
             }
         }
         Ok(())
+    }
+
+    #[cold]
+    fn no_sequence(&self, sequence: u32) -> Error {
+        let found = Value::Unsigned(u64::from(sequence));
+        let expected = Expected::AtMost(u64::from(self.num_seqs.saturating_sub(1)));
+        Error::new(Rule::IndexOutOfBounds, "sequence", 0, found, expected)
     }
 
     /// Checks that there is one token count for each sequence, and that each fits the
@@ -218,6 +247,22 @@ impl BlockPaged {
         let pointers = Indices::of(buffers, 2, "seq_ptr", count, narrow)?;
         Ok((table, pointers))
     }
+}
+
+/// The id at `entry` of the block table, which has to be one.
+fn page(table: &Indices<'_>, entry: u64, num_pages: u64) -> Result<u64> {
+    let page = table.need(entry)?;
+    if page < num_pages {
+        return Ok(page);
+    }
+    let expected = Expected::AtMost(num_pages.saturating_sub(1));
+    let at = crate::wire::as_index(entry);
+    Err(table.refuse(Rule::SparseBlockPagedPageId, at, page, expected))
+}
+
+/// The elements of one page.
+pub(crate) fn page_elements(paged: &BlockPaged, shape: &impl Array<u64>) -> u128 {
+    u128::from(paged.page_size).saturating_mul(slot_elements(shape))
 }
 
 /// `shape` as (heads, head_dim): the elements of one slot.

@@ -25,6 +25,31 @@ pub enum Composition {
     Private(u8, u8),
 }
 
+impl Composition {
+    /// The composition with these two bytes on the wire: its rule and its combine byte.
+    /// What the format does not name is a private one, whose tag is judged where it is used.
+    pub const fn from_tags(rule: u8, combine: u8) -> Self {
+        match (rule, combine) {
+            (1, 0) => Self::Partition,
+            (2, 1) => Self::OverlayReplace,
+            (2, 2) => Self::OverlayAdd,
+            (3, 0) => Self::Group,
+            _ => Self::Private(rule, combine),
+        }
+    }
+
+    /// Its rule and its combine byte on the wire.
+    pub const fn tags(self) -> (u8, u8) {
+        match self {
+            Self::Partition => (1, 0),
+            Self::OverlayReplace => (2, 1),
+            Self::OverlayAdd => (2, 2),
+            Self::Group => (3, 0),
+            Self::Private(rule, combine) => (rule, combine),
+        }
+    }
+}
+
 /// The fields of a composite head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CompositeHead {
@@ -94,19 +119,8 @@ impl CompositeHead {
         Ok(Self { composition, member_count })
     }
 
-    /// `rule` and `combine` as the wire has them.
-    pub(crate) fn tags(&self) -> (u8, u8) {
-        match self.composition {
-            Composition::Partition => (1, 0),
-            Composition::OverlayReplace => (2, 1),
-            Composition::OverlayAdd => (2, 2),
-            Composition::Group => (3, 0),
-            Composition::Private(rule, combine) => (rule, combine),
-        }
-    }
-
     pub(crate) fn store(&self, w: &mut crate::wire::Writer<'_>) {
-        let (rule, combine) = self.tags();
+        let (rule, combine) = self.composition.tags();
         w.block(&[rule, combine, 0, 0]);
         w.u32(self.member_count);
     }

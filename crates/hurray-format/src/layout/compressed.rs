@@ -99,7 +99,7 @@ impl Compressed {
         check_runs(&pointers, &indices, size, out_of_bounds, Rule::SparseCompressedNotIncreasing)
     }
 
-    fn arrays<'b>(
+    pub(super) fn arrays<'b>(
         &self,
         shape: &impl Array<u64>,
         buffers: &[Contents<'b>],

@@ -92,7 +92,7 @@ impl Coo {
         }
     }
 
-    fn indices<'b>(&self, rank: usize, buffers: &[Contents<'b>]) -> Result<Indices<'b>> {
+    pub(super) fn indices<'b>(&self, rank: usize, buffers: &[Contents<'b>]) -> Result<Indices<'b>> {
         let count = u128::from(self.nnz).saturating_mul(u128::from(as_offset(rank)));
         Indices::of(buffers, 1, "indices", count, false)
     }

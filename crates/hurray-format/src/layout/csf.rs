@@ -115,12 +115,16 @@ impl<S: Storage> Csf<S> {
     }
 }
 
-fn level_pointers<'b>(level: usize, parents: u64, buffers: &[Contents<'b>]) -> Result<Indices<'b>> {
+pub(super) fn level_pointers<'b>(
+    level: usize,
+    parents: u64,
+    buffers: &[Contents<'b>],
+) -> Result<Indices<'b>> {
     let place = level.saturating_mul(2).saturating_add(1);
     Indices::of(buffers, place, "pos", u128::from(parents).saturating_add(1), false)
 }
 
-fn level_coordinates<'b>(
+pub(super) fn level_coordinates<'b>(
     level: usize,
     nodes: u64,
     buffers: &[Contents<'b>],

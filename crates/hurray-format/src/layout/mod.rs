@@ -9,10 +9,12 @@ mod compressed;
 mod contents;
 mod coo;
 mod csf;
+mod entries;
 mod hilbert;
 mod morton;
 mod order;
 mod private;
+mod sizes;
 mod table;
 mod tiled;
 
@@ -23,14 +25,15 @@ pub use composite::{CompositeHead, Composition};
 pub use compressed::Compressed;
 pub use coo::Coo;
 pub use csf::Csf;
+pub use entries::Entries;
 pub use hilbert::Hilbert;
 pub use morton::Morton;
 pub use order::Order;
 pub use private::PrivateLayout;
 pub use tiled::{TileLevel, Tiled};
 
+pub(crate) use block_paged::page_elements;
 use compressed::{COLUMNS, ROWS};
-use order::Reach;
 use table::{
     BLOCK_PAGED, COLUMN_MAJOR, COMPOSITE, COO, CSC, CSF, CSR, HILBERT, MORTON, PRIVATE, ROW_MAJOR,
     Row, STRIDED, TILED,
@@ -39,9 +42,8 @@ pub(crate) use table::{SharedRules, tag_fault, tag_name};
 
 use crate::accept::Accept;
 use crate::contents::Contents;
-use crate::dtype::Dtype;
 use crate::error::Result;
-use crate::wire::{Array, Borrowed, List, Owned, Reader, Storage, Trace, Writer, as_offset};
+use crate::wire::{Array, Borrowed, List, Owned, Reader, Storage, Trace, Writer};
 
 /// Where the elements lie, with the fields that say so.
 ///
@@ -236,67 +238,6 @@ impl<S: Storage> Layout<S> {
         }
     }
 
-    /// Whether the elements lie one after the other from the first: row- or column-major.
-    #[inline(always)]
-    pub(crate) fn is_run(&self) -> bool {
-        matches!(self, Self::RowMajor | Self::ColumnMajor)
-    }
-
-    /// How far a dense layout reaches from its first element; `None` for the others. No
-    /// dimension is 0 or dynamic.
-    #[inline]
-    pub(crate) fn reach(&self, shape: &impl Array<u64>, elements: u128) -> Option<Reach> {
-        Some(match self {
-            Self::RowMajor | Self::ColumnMajor => Reach::run(elements),
-            Self::Strided(strides) => order::strided_reach(strides.iter(), shape.iter()),
-            Self::Tiled(tiled) => tiled.reach(shape),
-            Self::Morton(morton) => Reach::run(morton.places()),
-            Self::Hilbert(hilbert) => Reach::run(hilbert.places(shape.len())),
-            _ => return None,
-        })
-    }
-
-    /// The fewest bytes that buffer `place` of a layout that is not dense holds. `None`
-    /// where the shape is not known, or the layout is private.
-    pub(crate) fn minimum(
-        &self,
-        place: usize,
-        shape: &impl Array<u64>,
-        dtype: Dtype,
-    ) -> Option<u128> {
-        let known = |dimension: usize| shape.at(dimension).filter(|n| *n != crate::shape::DYNAMIC);
-        let values = |nnz: u64| dtype.bytes_for(u128::from(nnz));
-        let words = |count: u128| count.saturating_mul(8);
-        match (self, place) {
-            (Self::Coo(coo), 0) => values(coo.nnz),
-            (Self::Coo(coo), 1) => {
-                let rank = u128::from(as_offset(shape.len()));
-                Some(words(u128::from(coo.nnz).saturating_mul(rank)))
-            }
-            (Self::Csr(csr), 0) => values(csr.nnz),
-            (Self::Csc(csc), 0) => values(csc.nnz),
-            (Self::Csr(Compressed { nnz }) | Self::Csc(Compressed { nnz }), 1) => {
-                Some(words(u128::from(*nnz)))
-            }
-            (Self::Csr(_), 2) => Some(words(u128::from(known(ROWS.major)?).saturating_add(1))),
-            (Self::Csc(_), 2) => Some(words(u128::from(known(COLUMNS.major)?).saturating_add(1))),
-            (Self::Csf(csf), 0) => values(csf.nnz),
-            (Self::Csf(csf), place) => Some(words(csf.minimum(place))),
-            (Self::BlockPaged(paged), 0) => {
-                known(1)?;
-                known(2)?;
-                let slot = block_paged::slot_elements(shape);
-                // A pool too large to count is too large for any buffer.
-                Some(dtype.bytes_for(paged.slots().saturating_mul(slot)).unwrap_or(u128::MAX))
-            }
-            (Self::BlockPaged(paged), 2) => {
-                let count = u128::from(paged.num_seqs).saturating_add(1);
-                Some(count.saturating_mul(paged.index_width()))
-            }
-            _ => Some(0),
-        }
-    }
-
     /// The offset in elements of `index`, which is inside `shape`; `None` where the
     /// layout has no address without its buffers.
     pub(crate) fn offset(&self, index: &[u64], shape: &impl Array<u64>) -> Option<i128> {
@@ -328,6 +269,22 @@ impl<S: Storage> Layout<S> {
             Self::Csr(csr) => csr.find(index, shape, buffers, &ROWS),
             Self::Csc(csc) => csc.find(index, shape, buffers, &COLUMNS),
             Self::Csf(csf) => csf.find(index, buffers),
+            _ => return None,
+        })
+    }
+
+    /// The stored entries of a sparse tensor, whose contents were checked; `None` for other
+    /// layouts.
+    pub(crate) fn entries<'b>(
+        &self,
+        shape: &impl Array<u64>,
+        buffers: &[Contents<'b>],
+    ) -> Option<Result<Entries<'b>>> {
+        Some(match self {
+            Self::Coo(coo) => Entries::of_coo(coo, shape.len(), buffers),
+            Self::Csr(csr) => Entries::of_compressed(csr, shape, buffers, &ROWS),
+            Self::Csc(csc) => Entries::of_compressed(csc, shape, buffers, &COLUMNS),
+            Self::Csf(csf) => Entries::of_csf(csf, buffers),
             _ => return None,
         })
     }

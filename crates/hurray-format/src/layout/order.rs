@@ -2,7 +2,7 @@
 //! elements, and inside [`Tiled`](super::Tiled) the tiles and what is in a tile.
 
 use crate::limits::Limits;
-use crate::wire::{Array, Owned, Storage};
+use crate::wire::{Array, List, Owned, Storage};
 
 /// How a box of cells lies in memory.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,8 +39,8 @@ impl Reach {
 }
 
 impl<S: Storage> Order<S> {
-    /// Its tag inside a tiled record.
-    pub(crate) fn tag(&self) -> u8 {
+    /// Its tag inside a tiled record: 1, 2 or 3, as the layouts of those names have.
+    pub fn tag(&self) -> u8 {
         match self {
             Self::RowMajor => 1,
             Self::ColumnMajor => 2,
@@ -110,6 +110,19 @@ fn nested(mut pairs: impl Iterator<Item = (u64, u64)>) -> Option<i128> {
     pairs.try_fold(0_i128, |at, (i, size)| {
         at.checked_mul(i128::from(size))?.checked_add(i128::from(i))
     })
+}
+
+/// The steps of a box without gaps, its fastest dimension first; `None` beyond 63 bits. A box
+/// of no cells has no steps worth keeping: those beyond are 0.
+pub(crate) fn steps(sizes: impl Iterator<Item = u64> + Clone) -> Option<List<i64>> {
+    let is_empty = sizes.clone().any(|size| size == 0);
+    let mut step = Some(1_u64);
+    let steps = sizes.map(|size| {
+        let own = step.and_then(|step| i64::try_from(step).ok());
+        step = step.and_then(|step| step.checked_mul(size));
+        if is_empty { Some(own.unwrap_or(0)) } else { own }
+    });
+    steps.collect()
 }
 
 /// Computed wide: 64 dimensions of 2^63 steps of 2^64 cells do not wrap.

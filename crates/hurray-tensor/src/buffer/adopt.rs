@@ -82,8 +82,8 @@ impl Buffer {
     ///
     /// Until `release` is called: the region must be what it says, its addresses must not
     /// move, and where `host` is not null the bytes there must be readable from any thread and
-    /// initialised. Unless `may_change` is set nobody else may write to them. Where `writable`
-    /// is set they may be written to from any thread, and nobody else may read them either.
+    /// initialised. Where `writable` is set they may be written to from any thread. Unless
+    /// `may_change` is set nobody else may write to them, nor read them where `writable` is set.
     ///
     /// # Errors
     ///

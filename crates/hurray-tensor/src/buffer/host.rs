@@ -7,8 +7,8 @@ use std::ops::Deref;
 use std::slice;
 
 use super::{Buffer, Returned};
-use crate::bytes::AlignedBytes;
-use crate::memory::of_aligned;
+use crate::error::Result;
+use crate::memory::Room;
 
 /// A [`Buffer`] that was checked to be host memory nobody can change: it derefs to its bytes.
 #[derive(Clone)]
@@ -20,6 +20,12 @@ impl HostBuffer {
             Ok(()) => Ok(Self(buffer)),
             Err(error) => Err(Returned { value: buffer, error }),
         }
+    }
+
+    /// Memory of our own that was read into, where it is.
+    pub(crate) fn filled(room: Room) -> Result<Self> {
+        let buffer = Buffer::whole(room.into_memory()?);
+        Self::new(buffer).map_err(|returned| returned.error)
     }
 
     /// The buffer it is.
@@ -34,16 +40,33 @@ impl HostBuffer {
 }
 
 impl Buffer {
-    /// The bytes, which [`check_host`](Self::check_host) said may be looked at.
-    pub(super) fn bytes_unchecked(&self) -> &[u8] {
+    /// Its bytes, where the CPU may look at them and nobody can change them. The bytes of
+    /// [`lead`](Self::lead) are not among them.
+    ///
+    /// # Errors
+    ///
+    /// `memory.not-host`, `memory.may-change`.
+    pub fn host_bytes(&self) -> Result<&[u8]> {
+        self.check_host()?;
+        // SAFETY: it is not marked as changing, as was checked just now.
+        Ok(unsafe { self.bytes_unchanging() })
+    }
+
+    /// The bytes, none where the CPU may not look at them.
+    ///
+    /// # Safety
+    ///
+    /// The memory is not marked as changing; or the caller knows that nobody writes to it while
+    /// the bytes are borrowed.
+    pub(super) unsafe fn bytes_unchanging(&self) -> &[u8] {
         let (first, length) = self.own();
         if length == 0 {
             return &[];
         }
         // SAFETY: whoever made the memory promised that its region is host memory for as long
         // as it is held, initialised, and not written to by others while it is not marked as
-        // changing, which was checked. The bytes lie inside the region, which was checked to
-        // have an address and no more bytes than `isize` counts. Writing is only possible
+        // changing; where it is, the caller does. The bytes lie inside the region, which was checked
+        // to have an address and no more bytes than `isize` counts. Writing is only possible
         // through a `BufferMut`, which is made from the only hold there is; so none exists while
         // this shared borrow does.
         unsafe { slice::from_raw_parts(first, length) }
@@ -67,7 +90,8 @@ impl Deref for HostBuffer {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        self.0.bytes_unchecked()
+        // SAFETY: `new` checked that it is not marked as changing.
+        unsafe { self.0.bytes_unchanging() }
     }
 }
 
@@ -94,12 +118,5 @@ impl fmt::Debug for HostBuffer {
 impl From<HostBuffer> for Buffer {
     fn from(host: HostBuffer) -> Self {
         host.0
-    }
-}
-
-/// Memory that was read into stays where it is, and may be written to.
-impl From<AlignedBytes> for Buffer {
-    fn from(bytes: AlignedBytes) -> Self {
-        Self::whole(of_aligned(bytes))
     }
 }

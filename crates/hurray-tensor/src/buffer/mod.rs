@@ -18,6 +18,7 @@ pub use fill::Unfilled;
 pub use host::HostBuffer;
 pub use mutable::{BufferMut, DeviceMemory};
 pub use shared::SharedBytes;
+pub(crate) use shared::copy_changing;
 
 use std::fmt;
 
@@ -60,6 +61,13 @@ pub struct Returned<T> {
     pub value: T,
     /// Why it was not taken.
     pub error: Error,
+}
+
+/// Only why; what was given is dropped.
+impl<T> From<Box<Returned<T>>> for Error {
+    fn from(returned: Box<Returned<T>>) -> Self {
+        returned.error
+    }
 }
 
 impl Buffer {
@@ -128,13 +136,19 @@ impl Buffer {
         1_u32.checked_shl(position.trailing_zeros()).map_or(MOST, |found| found.min(MOST))
     }
 
-    /// The handle that describes it in a descriptor, at an alignment of 64.
+    /// The handle that describes it in a descriptor, at an alignment of 64; in the memory of
+    /// a device at 4096, which writers to devices owe, where it has that.
     ///
     /// # Errors
     ///
     /// The rules of `buffer.*`, for a device and class that the format does not pair.
     pub fn handle(&self) -> Result<BufferHandle> {
-        self.handle_at(Alignment::LINE)
+        let is_page = self.alignment() >= Alignment::PAGE.bytes();
+        self.handle_at(match self.device() {
+            DeviceTag::CPU => Alignment::LINE,
+            _ if is_page => Alignment::PAGE,
+            _ => Alignment::LINE,
+        })
     }
 
     /// The handle that describes it, and vouches for a larger alignment: writers to devices,
@@ -183,18 +197,6 @@ impl Buffer {
         Ok(Self { memory: self.memory.clone(), start, length })
     }
 
-    /// Its bytes, where the CPU may look at them and nobody can change them. The bytes of
-    /// [`lead`](Self::lead) are not among them.
-    ///
-    /// # Errors
-    ///
-    /// `memory.not-host`, `memory.may-change`.
-    pub fn host_bytes(&self) -> Result<&[u8]> {
-        self.check_host()?;
-        // What it may read was checked just now.
-        Ok(self.bytes_unchecked())
-    }
-
     /// The same buffer as one that derefs to its bytes.
     ///
     /// # Errors
@@ -229,11 +231,17 @@ impl Buffer {
         self.memory.is(&other.memory)
     }
 
+    #[inline]
+    pub(crate) fn may_change(&self) -> bool {
+        self.memory.region.may_change
+    }
+
     pub(crate) fn check_host(&self) -> Result<()> {
+        self.check_address()?;
         if self.memory.region.may_change && self.length > 0 {
             return Err(refuse(Rule::MemoryMayChange, "memory", Value::None, Expected::Unsaid));
         }
-        self.check_address()
+        Ok(())
     }
 
     fn check_address(&self) -> Result<()> {

@@ -32,8 +32,11 @@ impl Devices {
     }
 
     /// The device that is meant by kind, ordinal (-1 where not known) and own number (zero
-    /// where not known).
+    /// where not known). Words that several devices answer to mean none of them.
     pub fn find(&self, tag: DeviceTag, ordinal: i64, uuid: &[u8; 16]) -> Option<&Arc<dyn Device>> {
-        self.iter().find(|device| device.identity().is(tag, ordinal, uuid))
+        let mut meant = self.iter().filter(|device| device.identity().is(tag, ordinal, uuid));
+        let first = meant.next()?;
+        // The same device may have been named twice.
+        meant.all(|other| other.identity() == first.identity()).then_some(first)
     }
 }

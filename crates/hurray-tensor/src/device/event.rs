@@ -7,9 +7,10 @@ use std::sync::Arc;
 
 use hurray_format::{DeviceTag, Expected, Rule, Value};
 
-use super::{Device, Stream};
+use super::{Device, Identity, OsHandle, Stream};
 use crate::error::Result;
-use crate::memory::refuse;
+use crate::memory::{Release, quietly, refuse};
+use crate::offered::unknown_device;
 
 /// How often an event may be waited for, and by what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -107,44 +108,64 @@ impl Event {
     ///
     /// # Errors
     ///
-    /// `sync.device-unknown`, `sync.device-mismatch` for a stream of another device,
-    /// `sync.event-spent`, `device.failed`.
+    /// `sync.device-unknown`, `sync.device-mismatch` for a stream of a device that cannot wait
+    /// for this one's, `sync.event-spent`, `device.failed`.
     pub fn order(&mut self, stream: &Stream) -> Result<()> {
-        let own = self.device.as_ref().map(|device| device.identity());
-        if own.is_some_and(|own| own != stream.device().identity()) {
-            return Err(other_device(stream));
-        }
-        let device = self.spend()?;
-        // SAFETY: a stream is open while it is held; the event as in `wait`.
-        unsafe { device.wait(stream.handle(), self.raw) }
+        self.check(stream)?;
+        self.spend()?;
+        // SAFETY: a stream is open while it is held; the event as in `wait`, and it was checked
+        // that the stream's device can wait for the event's.
+        unsafe { stream.device().wait(stream.handle(), self.raw) }
     }
 
-    /// Who can wait, once; from then on a binary event is spent.
-    fn spend(&mut self) -> Result<Arc<dyn Device>> {
-        let Some(device) = &self.device else {
-            let found = Value::Tag(u64::from(self.tag.tag()));
-            let rule = Rule::SyncDeviceUnknown;
-            return Err(refuse(rule, "device_tag", found, Expected::OneOf("a device at hand")));
-        };
+    /// The event as another process can take it. Its kind is the event's: whoever takes a
+    /// binary one has the only wait there is.
+    pub(crate) fn export(&mut self) -> Result<(OsHandle, EventKind)> {
+        let device = Arc::clone(self.waiting()?);
+        // SAFETY: the event is open while it is held.
+        let handle = unsafe { device.export_event(self.raw) }?;
+        self.spent = self.raw.kind == EventKind::Binary;
+        Ok((handle, self.raw.kind))
+    }
+
+    /// Whether that stream can be made to wait for it.
+    pub(crate) fn check(&self, stream: &Stream) -> Result<()> {
+        check_waits(stream, self.waiting()?.identity())
+    }
+
+    /// Who can wait, as long as there is a wait left.
+    fn waiting(&self) -> Result<&Arc<dyn Device>> {
+        let device = self.device.as_ref().ok_or_else(|| unknown_device(self.tag))?;
         if self.spent {
             return Err(refuse(Rule::SyncEventSpent, "event", Value::None, Expected::Unsaid));
         }
+        Ok(device)
+    }
+
+    /// Who can wait, once; from then on a binary event is spent, whatever comes of the wait.
+    fn spend(&mut self) -> Result<Arc<dyn Device>> {
+        let device = Arc::clone(self.waiting()?);
         self.spent = self.raw.kind == EventKind::Binary;
-        Ok(Arc::clone(device))
+        Ok(device)
     }
 }
 
-pub(super) fn other_device(stream: &Stream) -> crate::Error {
+/// Whether that stream can wait for what happens on the device `other`.
+pub(crate) fn check_waits(stream: &Stream, other: &Identity) -> Result<()> {
+    if stream.device().can_wait_for(other) {
+        return Ok(());
+    }
     let found = Value::Tag(u64::from(stream.device().identity().tag.tag()));
-    refuse(Rule::SyncDeviceMismatch, "stream", found, Expected::OneOf("the same device"))
+    let expected = Expected::OneOf("a stream of a device that can wait for this one");
+    Err(refuse(Rule::SyncDeviceMismatch, "stream", found, expected))
 }
 
 impl Drop for Event {
     fn drop(&mut self) {
         match (self.release.take(), &self.device) {
-            (Some(release), _) => drop(crate::memory::Release::new(release)),
+            (Some(release), _) => drop(Release::new(release)),
             // SAFETY: the event is open while it is held, which ends here.
-            (None, Some(device)) => unsafe { device.release_event(self.raw) },
+            (None, Some(device)) => quietly(|| unsafe { device.release_event(self.raw) }),
             // Made by neither constructor.
             (None, None) => {}
         }

@@ -5,14 +5,19 @@
 
 #![allow(unsafe_code, reason = "what a driver does decides whether memory may be touched")]
 
+#[cfg(feature = "conformance")]
+pub mod conformance;
 mod cpu;
 mod devices;
 mod event;
 mod identity;
+#[cfg(all(feature = "simulated", target_os = "linux"))]
+pub mod simulated;
 mod stream;
 
 pub use cpu::Cpu;
 pub use devices::Devices;
+pub(crate) use event::check_waits;
 pub use event::{Event, EventKind, RawEvent};
 pub use identity::Identity;
 pub use stream::Stream;
@@ -31,6 +36,22 @@ pub type OsHandle = std::os::fd::OwnedFd;
 /// What the operating system passes to another process: a handle.
 #[cfg(windows)]
 pub type OsHandle = std::os::windows::io::OwnedHandle;
+/// What the operating system passes to another process: nothing, on this platform.
+#[cfg(not(any(unix, windows)))]
+pub type OsHandle = std::convert::Infallible;
+
+/// Memory on its way to another process.
+#[derive(Debug)]
+pub struct ExportedMemory {
+    /// What the operating system passes on.
+    pub handle: OsHandle,
+    /// Where the memory starts in what the handle stands for, in bytes.
+    pub offset: u64,
+    /// How many bytes there are.
+    pub length: u64,
+    /// Who can touch it without a copy.
+    pub class: MemoryClass,
+}
 
 /// A device, as its backend drives it.
 ///
@@ -89,13 +110,19 @@ pub unsafe trait Device: Debug + Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// `device.failed`.
+    /// `device.failed`; what the system refused.
     fn open_stream(&self) -> Result<u64>;
 
-    /// Ends a stream that this device opened. What was queued on it still runs.
-    fn close_stream(&self, stream: u64);
+    /// Ends a stream that this device opened, without waiting. What was queued on it still
+    /// runs.
+    ///
+    /// # Safety
+    ///
+    /// The stream must be open, and is not any more.
+    unsafe fn close_stream(&self, stream: u64);
 
-    /// Queues a copy of all of `from` to the start of `to`. Nothing is queued where it fails.
+    /// Queues a copy of all of `from` to the start of `to`, one of which may be memory of the
+    /// host. Nothing is queued where it fails.
     ///
     /// # Safety
     ///
@@ -104,10 +131,15 @@ pub unsafe trait Device: Debug + Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// `device.failed`, `sync.device-mismatch` for memory the device cannot reach.
+    /// `device.failed`, `sync.device-mismatch` for memory the device cannot reach,
+    /// `memory.read-only` for a target that must not be written to.
     unsafe fn copy(&self, stream: u64, from: &Region, to: &Region) -> Result<()>;
 
     /// A new event, complete when everything queued on the stream so far is.
+    ///
+    /// Every device has multi-wait events; a driver without them answers with a value of a
+    /// timeline, which may be waited for as often. Otherwise the event is of the kind asked
+    /// for.
     ///
     /// # Safety
     ///
@@ -115,15 +147,21 @@ pub unsafe trait Device: Debug + Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// `device.failed`; `sync.device-mismatch` for a kind the device has not.
+    /// `device.failed`; `device.event-kind` for a kind the device has not.
     unsafe fn record(&self, stream: u64, kind: EventKind) -> Result<RawEvent>;
+
+    /// Whether streams of this device can wait for events of that one.
+    fn can_wait_for(&self, other: &Identity) -> bool {
+        self.identity() == other
+    }
 
     /// Queues a wait: what is queued on the stream later runs after the event. The event may
     /// be released as soon as this returns.
     ///
     /// # Safety
     ///
-    /// Stream and event must be open, and a binary event not waited for before.
+    /// Stream and event must be open, the event on a device that this one
+    /// [can wait for](Self::can_wait_for), and a binary event not waited for before.
     ///
     /// # Errors
     ///
@@ -149,7 +187,9 @@ pub unsafe trait Device: Debug + Send + Sync + 'static {
     unsafe fn release_event(&self, event: RawEvent);
 
     /// Queues a call, run once by some thread when everything queued before it is complete.
-    /// Where it fails the call is dropped without being run.
+    /// Calls let memory go, of this driver and of others: a driver that forbids its own calls on
+    /// the thread it calls back on has the backend run them on another. A panic in one is caught
+    /// and goes no further. Where queueing fails the call is dropped without being run.
     ///
     /// # Safety
     ///
@@ -160,28 +200,26 @@ pub unsafe trait Device: Debug + Send + Sync + 'static {
     /// `device.failed`.
     unsafe fn call(&self, stream: u64, work: Box<dyn FnOnce() + Send>) -> Result<()>;
 
-    /// Memory of this device as something another process can take.
+    /// Memory of this device as something another process can take. From then on whoever
+    /// takes it may read it and not write to it; this process may still write to what is not
+    /// shared within it.
     ///
     /// # Errors
     ///
     /// `device.export` where the device, or this memory, cannot.
-    fn export_memory(&self, _memory: &Buffer) -> Result<OsHandle> {
+    fn export_memory(&self, _memory: &Buffer) -> Result<ExportedMemory> {
         Err(no_export("memory"))
     }
 
-    /// Memory that another process exported. Both may go on writing to it: it is marked as
-    /// memory that may change.
+    /// Memory that another process exported, read-only. Where the other one may go on writing
+    /// to it, it is marked as memory that may change. The lengths are a stranger's word: they
+    /// are held against what the system knows of the handle.
     ///
     /// # Errors
     ///
-    /// `device.export`, `device.class`; `memory.size` where the handle has less than `length`
-    /// bytes.
-    fn import_memory(
-        &self,
-        _handle: OsHandle,
-        _length: u64,
-        _class: MemoryClass,
-    ) -> Result<Buffer> {
+    /// `device.export` where the device cannot; `device.class`; `device.import` for what is no
+    /// such memory, or could be cut short; `memory.size` where there is less of it than is said.
+    fn import_memory(&self, _memory: ExportedMemory) -> Result<Buffer> {
         Err(no_export("memory"))
     }
 
@@ -198,11 +236,12 @@ pub unsafe trait Device: Debug + Send + Sync + 'static {
         Err(no_export("event"))
     }
 
-    /// An event that another process exported.
+    /// An event that another process exported, open and nobody else's.
     ///
     /// # Errors
     ///
-    /// `device.export`.
+    /// `device.export` where the device, or this kind of event, cannot; `device.import` for
+    /// what is no event.
     fn import_event(&self, _handle: OsHandle, _kind: EventKind) -> Result<RawEvent> {
         Err(no_export("event"))
     }

@@ -11,7 +11,7 @@ use hurray_format::{Expected, Rule, Value};
 use super::{Device, Event, EventKind};
 use crate::buffer::{Buffer, DeviceMemory};
 use crate::error::Result;
-use crate::memory::refuse;
+use crate::memory::{Region, refuse};
 use crate::offered::{Offered, Ready};
 
 /// A queue of work on a device, run in order. Clones are the same queue.
@@ -28,7 +28,8 @@ struct Open {
 impl Drop for Open {
     fn drop(&mut self) {
         if self.is_ours {
-            self.device.close_stream(self.handle);
+            // SAFETY: it was opened here, and this is its only holder, which ends.
+            unsafe { self.device.close_stream(self.handle) };
         }
     }
 }
@@ -38,7 +39,7 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// `device.failed`.
+    /// `device.failed`; what the system refused.
     pub fn open(device: &Arc<dyn Device>) -> Result<Self> {
         let handle = device.open_stream()?;
         Ok(Self(Arc::new(Open { device: Arc::clone(device), handle, is_ours: true })))
@@ -73,7 +74,7 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// `device.failed`; `sync.device-mismatch` for a kind the device has not.
+    /// `device.failed`; `device.event-kind` for a kind the device has not.
     pub fn record(&self, kind: EventKind) -> Result<Event> {
         // SAFETY: the stream is open while it is held.
         let raw = unsafe { self.device().record(self.handle(), kind) }?;
@@ -122,8 +123,9 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// `sync.not-ready`, `memory.size`, `sync.device-mismatch`, `device.failed`;
-    /// `memory.unaligned` for memory that starts further behind a multiple of 64.
+    /// `sync.not-ready`, `memory.size`, `memory.unaligned` for adopted memory that starts
+    /// further behind a multiple of 64 than `from` does, `sync.device-mismatch`,
+    /// `device.failed`. `into` is released then.
     pub fn copy(&self, from: &Ready<Buffer>, into: DeviceMemory) -> Result<Offered<Buffer>> {
         let from = from.on(self)?;
         if from.byte_size() != into.byte_size() {
@@ -131,23 +133,96 @@ impl Stream {
             let expected = Expected::Exactly(from.byte_size());
             return Err(refuse(Rule::MemorySize, "into", found, expected));
         }
-        // What is in front of adopted memory is neither read nor written.
+        // What is in front of adopted memory is never read, and never written to.
         let lead = from.lead();
         if into.lead() > lead {
             let (found, expected) = (Value::Unsigned(into.lead()), Expected::AtMost(lead));
             return Err(refuse(Rule::MemoryUnaligned, "into", found, expected));
         }
         let own = from.byte_size().saturating_sub(lead);
-        let (source, target) = (from.region().part(lead, own), into.region().part(lead, own));
-        if own > 0 {
-            // SAFETY: both regions are memory that is held, of the same length, and `hold`
-            // below keeps both until the stream has come past the copy. Nobody else has the
-            // target, and nobody reads it before the event.
+        let queue = |target: &Region| {
+            if own == 0 {
+                return Ok(());
+            }
+            let (source, target) = (from.region().part(lead, own), target.part(lead, own));
+            // SAFETY: both regions are memory that is held, of the same length, and are kept
+            // until the stream has come past the copy. Nobody else has the target, and nobody
+            // reads it before the event.
             unsafe { self.device().copy(self.handle(), &source, &target) }?;
-        }
+            self.hold(from.clone())
+        };
+        // SAFETY: what is queued is one copy, into the region.
+        unsafe { self.produce(into, queue) }
+    }
+
+    /// Offers `into` with an event behind the work that `queue` queues on this stream by the
+    /// driver's own calls. `into` is held until that is done, also where only a part of it
+    /// could be queued.
+    ///
+    /// ```
+    /// # #[cfg(target_os = "linux")] {
+    /// use hurray_tensor::device::{Stream, simulated::Machine};
+    /// use hurray_tensor::{Alignment, Buffer, Ready, Region, format::MemoryClass};
+    ///
+    /// let device = Machine::new(1).device(0)?;
+    /// let stream = Stream::open(&device)?;
+    /// let ones = Ready::everywhere(Buffer::from_owner(vec![1; 64])?);
+    /// let target = device.allocate(64, Alignment::PAGE, MemoryClass::STANDARD)?;
+    /// let work = |target: &Region| {
+    ///     for ones in ones.regions_on(&stream)? {
+    ///         // SAFETY: both regions have 64 bytes, and are held. A kernel would stand here.
+    ///         unsafe { device.copy(stream.handle(), &ones, target) }?;
+    ///     }
+    ///     stream.hold(ones)
+    /// };
+    /// // SAFETY: the work is on this stream, and stays inside its target.
+    /// let offered = unsafe { stream.produce(target, work) }?;
+    /// # let _ = offered;
+    /// # }
+    /// # Ok::<(), hurray_tensor::Error>(())
+    /// ```
+    ///
+    /// # Safety
+    ///
+    /// `queue` may queue work on this stream only. That work must leave alone what is outside
+    /// the region it is given, and fill it where the host may look at it later; whatever else
+    /// it uses must be held until it is done, as by [`hold`](Self::hold).
+    ///
+    /// # Errors
+    ///
+    /// What `queue` returns; `device.failed`.
+    pub unsafe fn produce(
+        &self,
+        into: DeviceMemory,
+        queue: impl FnOnce(&Region) -> Result<()>,
+    ) -> Result<Offered<Buffer>> {
         let target = into.freeze();
-        self.hold((from.clone(), target.clone()))?;
+        let held = HeldAtEnd { stream: self, value: Some(target.clone()) };
+        let queued = queue(&target.region());
+        held.end()?;
+        queued?;
         Ok(Offered::after(target, self.record(EventKind::MultiWait)?))
+    }
+}
+
+/// Memory that is held by what was queued on the stream when this ends, as a panic may end it.
+struct HeldAtEnd<'a> {
+    stream: &'a Stream,
+    value: Option<Buffer>,
+}
+
+impl HeldAtEnd<'_> {
+    fn end(mut self) -> Result<()> {
+        self.value.take().map_or(Ok(()), |value| self.stream.hold(value))
+    }
+}
+
+impl Drop for HeldAtEnd<'_> {
+    fn drop(&mut self) {
+        if let Some(value) = self.value.take() {
+            // Where it cannot be held for as long as it must, it is held for ever.
+            let _ = self.stream.hold(value);
+        }
     }
 }
 

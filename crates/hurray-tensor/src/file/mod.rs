@@ -1,6 +1,7 @@
 //! Files: opened by reading or by mapping, written in one pass, saved as a whole or not
 //! at all.
 
+mod alive;
 mod atomic;
 mod open;
 mod source;
@@ -11,5 +12,5 @@ pub use atomic::{AtomicFile, save};
 pub use open::{File, OpenOptions};
 pub use source::Access;
 pub use tensor::FileTensor;
+pub(crate) use writer::write_failed;
 pub use writer::{FileWriter, WriteOptions};
-pub(crate) use writer::{need_buffers, write_failed};

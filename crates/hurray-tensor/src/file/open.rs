@@ -9,8 +9,8 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use hurray_format::{
-    self as format, Accept, Composite, Container, Entry, FILE_HEADER_LEN, FILE_TRAILER_LEN,
-    FileBytes, Kv, Placement, Rule, Sections, Silent,
+    self as format, Accept, Container, Entry, FILE_HEADER_LEN, FILE_TRAILER_LEN, FileBytes, Kv,
+    Placement, Rule, Sections, Silent,
 };
 use hurray_kernels::checksum::crc32c;
 
@@ -207,14 +207,16 @@ impl File {
     /// # Errors
     ///
     /// The rules of `composite.*`; as [`get`](Self::get).
-    pub fn composites(&self) -> Result<Vec<Composite<u32>>> {
-        let read = |entry: &Entry<'_>| -> Result<format::Descriptor> {
-            let bytes = self.read_range(&entry.descriptor(), entry.name)?;
-            let placement = self.container.place(entry, &bytes, &self.accept, &mut Silent);
-            Ok(placement.map_err(|error| self.located(error, entry.name))?.descriptor)
-        };
-        let bound = self.container.composites(&self.accept.limits, read);
+    pub fn composites(&self) -> Result<Vec<format::Composite<u32>>> {
+        let limits = &self.accept.limits;
+        let bound = self.container.composites(limits, |entry| self.descriptor(entry));
         bound.map_err(|error| error.in_file(&self.path))
+    }
+
+    pub(super) fn descriptor(&self, entry: &Entry<'_>) -> Result<format::Descriptor> {
+        let bytes = self.read_range(&entry.descriptor(), entry.name)?;
+        let placement = self.container.place(entry, &bytes, &self.accept, &mut Silent);
+        Ok(placement.map_err(|error| self.located(error, entry.name))?.descriptor)
     }
 
     /// Checks everything: each tensor, the contents of index and parameter buffers,
@@ -260,6 +262,10 @@ impl File {
         let mut walk = Walk { source: &self.source, done: 0, progress: &mut |_| {} };
         let verified = self.container.verify_tensor(entry, tensor, &mut walk, crc32c);
         verified.map_err(|error| error.in_tensor(entry.name).in_file(&self.path))
+    }
+
+    pub(super) fn accept(&self) -> &Accept {
+        &self.accept
     }
 
     pub(super) fn source(&self) -> &Source {

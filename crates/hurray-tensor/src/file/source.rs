@@ -7,12 +7,13 @@
 
 use std::fs;
 use std::io;
-use std::mem::MaybeUninit;
 use std::ops::Range;
 
 use memmap2::Mmap;
 
-use crate::bytes::AlignedBytes;
+use crate::buffer::{Buffer, HostBuffer};
+use crate::error::{Error, Result};
+use crate::memory::{Room, want_large_pages};
 
 /// How much is read at once where a buffer goes through in pieces.
 const PIECE: u64 = 4 << 20;
@@ -31,7 +32,8 @@ pub enum Access {
 
 #[derive(Debug)]
 pub(super) enum Source {
-    Mapped(Mmap),
+    /// All of the file. Tensors are parts of this buffer and keep the mapping.
+    Mapped(Buffer),
     Read(fs::File),
 }
 
@@ -42,7 +44,7 @@ impl Source {
     /// The file's length in bytes.
     pub(super) fn size(&self) -> io::Result<u64> {
         let metadata = match self {
-            Self::Mapped(map) => return Ok(u64::try_from(map.len()).unwrap_or(u64::MAX)),
+            Self::Mapped(map) => return Ok(map.byte_size()),
             Self::Read(file) => file.metadata()?,
         };
         if metadata.is_file() {
@@ -69,9 +71,13 @@ impl Source {
         };
         // SAFETY: the caller promises that nobody changes the file while it is mapped,
         // which is all that `Mmap::map` asks for.
-        match unsafe { Mmap::map(&file) } {
+        let map = match unsafe { Mmap::map(&file) } {
+            Ok(map) => Buffer::from_owner(map).map_err(|error| error.to_string()),
+            Err(error) => Err(error.to_string()),
+        };
+        match map {
             Ok(map) => (Self::Mapped(map), Access::Mapped),
-            Err(error) => (Self::Read(file), Access::Read { refused: Some(error.to_string()) }),
+            Err(refused) => (Self::Read(file), Access::Read { refused: Some(refused) }),
         }
     }
 
@@ -80,17 +86,29 @@ impl Source {
         match self {
             Self::Mapped(map) => {
                 let start = usize::try_from(range.start).ok()?;
-                map.get(start..usize::try_from(range.end).ok()?)
+                map.host_bytes().ok()?.get(start..usize::try_from(range.end).ok()?)
             }
             Self::Read(_) => None,
         }
     }
 
+    /// The buffer of `range`, which starts at a multiple of 64: a part of the mapping, which
+    /// it keeps, or a copy.
+    pub(super) fn buffer(&self, range: &Range<u64>) -> Result<Buffer> {
+        match self {
+            Self::Mapped(map) => map.slice(range.clone()),
+            Self::Read(_) => {
+                let read = self.read(range).map_err(|error| Error::io("read", error))?;
+                HostBuffer::filled(read).map(HostBuffer::into_buffer)
+            }
+        }
+    }
+
     /// A copy of the bytes of `range`, in aligned memory.
-    pub(super) fn read(&self, range: &Range<u64>) -> io::Result<AlignedBytes> {
+    pub(super) fn read(&self, range: &Range<u64>) -> io::Result<Room> {
         let length = usize::try_from(range.end.saturating_sub(range.start))
             .map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?;
-        let mut bytes = AlignedBytes::with_room(length)?;
+        let mut bytes = Room::for_bytes(length)?;
         self.append(range, bytes.tail())?;
         Ok(bytes)
     }
@@ -156,29 +174,6 @@ fn append_at(file: &fs::File, range: &Range<u64>, out: &mut Vec<u8>) -> io::Resu
     }
     Ok(())
 }
-
-/// Asks the system to give memory that is about to be filled in large pages: to get it in
-/// small ones takes as long as to read the file. A hint: whatever comes of it is no error.
-#[cfg(target_os = "linux")]
-fn want_large_pages(room: &mut [MaybeUninit<u8>]) {
-    const LARGE_PAGE: usize = 2 << 20;
-    let start = room.as_mut_ptr().align_offset(LARGE_PAGE);
-    let Some(pages) = room.get_mut(start..) else {
-        return;
-    };
-    let length = pages.len().div_euclid(LARGE_PAGE).saturating_mul(LARGE_PAGE);
-    if length > 0 {
-        let advice = rustix::mm::Advice::LinuxHugepage;
-        // SAFETY: the range is inside one allocation, borrowed here alone, and starts and ends
-        // on page borders. The advice changes neither what is in memory nor who may use it,
-        // only in what sizes the system provides it.
-        let _ = unsafe { rustix::mm::madvise(pages.as_mut_ptr().cast(), length, advice) };
-    }
-}
-
-/// Elsewhere the system chooses by itself.
-#[cfg(not(target_os = "linux"))]
-fn want_large_pages(_: &mut [MaybeUninit<u8>]) {}
 
 #[cfg(windows)]
 fn append_at(file: &fs::File, range: &Range<u64>, out: &mut Vec<u8>) -> io::Result<()> {

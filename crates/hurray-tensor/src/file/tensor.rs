@@ -9,7 +9,7 @@ use hurray_format::{
 use hurray_kernels::checksum::crc32c;
 
 use super::open::File;
-use crate::bytes::AlignedBytes;
+use crate::buffer::HostBuffer;
 use crate::error::{Error, Result};
 
 /// A tensor of an open file: its descriptor read and checked, its bytes not yet.
@@ -35,6 +35,10 @@ impl<'f> FileTensor<'f> {
         self.entry
     }
 
+    pub(super) fn file(&self) -> &'f File {
+        self.file
+    }
+
     /// What it is.
     pub fn descriptor(&self) -> &Descriptor {
         &self.placement.descriptor
@@ -57,9 +61,9 @@ impl<'f> FileTensor<'f> {
     ///
     /// `file.tensor.buffer-count` where there is no such buffer; what the system refuses,
     /// memory included.
-    pub fn read_buffer(&self, place: usize) -> Result<AlignedBytes> {
+    pub fn read_buffer(&self, place: usize) -> Result<HostBuffer> {
         let read = self.file.source().read(self.range(place)?);
-        read.map_err(|error| self.failed("read", error))
+        HostBuffer::filled(read.map_err(|error| self.failed("read", error))?)
     }
 
     /// Writes the bytes of buffer `place` to `out`, in pieces, and says how many they
@@ -120,7 +124,11 @@ impl<'f> FileTensor<'f> {
     }
 
     fn failed(&self, doing: &'static str, error: io::Error) -> Error {
-        self.file.located(Error::io(doing, error), self.entry.name)
+        self.located(Error::io(doing, error))
+    }
+
+    pub(super) fn located(&self, error: impl Into<Error>) -> Error {
+        self.file.located(error, self.entry.name)
     }
 }
 

@@ -2,12 +2,13 @@
 
 use std::io::{self, BufWriter, Write};
 
-use hurray_format::{Descriptor, Error as FormatError, Expected, Rule, Value};
-use hurray_format::{FileOptions, FilePlan, KvValue, TensorPlan};
+use hurray_format::{Descriptor, Error as FormatError, FileOptions, FilePlan, KvArray, KvKind};
+use hurray_format::{KvValue, SEQUENCE_LENGTHS_KEY, TensorPlan};
 use hurray_kernels::checksum::crc32c;
 
 use crate::error::{Error, Result};
-use crate::exact::{Exact, write_zeros, wrong_length};
+use crate::exact::{Exact, need_buffers, write_zeros};
+use crate::tensor::TensorRef;
 
 /// How a file is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,6 +82,18 @@ impl<W: Write> FileWriter<W> {
         })
     }
 
+    /// Writes a tensor that is in memory, from where it is: see
+    /// [`Tensor::borrowed`](crate::Tensor::borrowed) and [`TensorRef::of`]. Members of a
+    /// composite follow their head.
+    ///
+    /// # Errors
+    ///
+    /// As [`tensor`](Self::tensor).
+    pub fn write(&mut self, name: &str, tensor: &TensorRef<'_>) -> Result<()> {
+        let fill = &mut |place, out: &mut dyn Write| tensor.write_buffer(place, out);
+        self.tensor_from(name, tensor.descriptor(), fill)
+    }
+
     /// Writes a tensor whose buffers `fill` writes, one after the other: it is called once
     /// for each, with its place in the table.
     ///
@@ -101,7 +114,7 @@ impl<W: Write> FileWriter<W> {
         }
         let plan = self.plan.tensor(name, descriptor).map_err(in_tensor)?;
         self.broken = true;
-        let checksums = self.write(&plan, fill).map_err(|error| error.in_tensor(name))?;
+        let checksums = self.write_planned(&plan, fill).map_err(|error| error.in_tensor(name))?;
         if self.checksums {
             self.plan.checksums(name, &checksums)?;
         }
@@ -109,7 +122,7 @@ impl<W: Write> FileWriter<W> {
         Ok(())
     }
 
-    fn write(
+    fn write_planned(
         &mut self,
         plan: &TensorPlan,
         fill: &mut dyn FnMut(usize, &mut dyn Write) -> io::Result<()>,
@@ -133,6 +146,18 @@ impl<W: Write> FileWriter<W> {
     /// `file.tensor.alias-key`; as [`key_value`](Self::key_value).
     pub fn alias(&mut self, name: &str, tensor: &str) -> Result<()> {
         Ok(self.plan.alias(name, tensor)?)
+    }
+
+    /// Says how many tokens each sequence of a block-paged tensor has, which the format leaves
+    /// to its callers.
+    ///
+    /// # Errors
+    ///
+    /// As [`key_value`](Self::key_value).
+    pub fn sequence_lengths(&mut self, tensor: &str, lengths: &[u64]) -> Result<()> {
+        let lengths = lengths.iter().map(|length| KvValue::U64(*length));
+        let lengths = KvValue::Array(KvArray::new(KvKind::U64, lengths)?);
+        self.key_value(&format!("{SEQUENCE_LENGTHS_KEY}{tensor}"), &lengths)
     }
 
     /// Adds a key-value.
@@ -169,23 +194,6 @@ impl<W: Write> FileWriter<W> {
         let text = "a tensor was left half written; start the file again";
         Err(write_failed(io::Error::other(text)))
     }
-}
-
-/// One buffer for each handle, of the length it says.
-pub(crate) fn need_buffers(descriptor: &Descriptor, buffers: &[&[u8]]) -> Result<()> {
-    let length = |n: usize| u64::try_from(n).unwrap_or(u64::MAX);
-    if buffers.len() != descriptor.buffer_count() {
-        let found = Value::Unsigned(length(buffers.len()));
-        let expected = Expected::Exactly(length(descriptor.buffer_count()));
-        let rule = Rule::FileTensorBufferCount;
-        return Err(FormatError::new(rule, "buffers", 0, found, expected).into());
-    }
-    for (handle, buffer) in descriptor.buffers().iter().zip(buffers) {
-        if length(buffer.len()) != handle.byte_size() {
-            return Err(wrong_length(length(buffer.len()), handle.byte_size()));
-        }
-    }
-    Ok(())
 }
 
 pub(crate) fn write_failed(error: io::Error) -> Error {

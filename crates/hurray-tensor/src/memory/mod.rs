@@ -5,8 +5,10 @@ mod count;
 #[cfg(loom)]
 mod model;
 mod owner;
+mod pages;
 mod region;
 mod release;
+mod room;
 mod shared;
 
 pub use allocation::Alignment;
@@ -15,8 +17,10 @@ pub use model::weaken;
 pub use region::Region;
 
 pub(crate) use allocation::{Contents, allocate};
-pub(crate) use owner::{kept_by, of_aligned, of_vec};
-pub(crate) use release::Release;
+pub(crate) use owner::{kept_by, of_vec};
+pub(crate) use pages::want_large_pages;
+pub(crate) use release::{Release, quietly};
+pub(crate) use room::Room;
 pub(crate) use shared::Shared;
 
 use hurray_format::{Error as FormatError, Expected, Rule, SyncMode, Value};

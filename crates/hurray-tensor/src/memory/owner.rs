@@ -3,7 +3,6 @@
 use std::any::Any;
 
 use super::{Region, Shared};
-use crate::bytes::AlignedBytes;
 use crate::element::Element;
 use crate::error::Result;
 
@@ -17,13 +16,6 @@ where
         let bytes = T::bytes_of(elements(owner));
         Region::host(bytes.as_ptr().cast_mut(), bytes.len()).read_only()
     })
-}
-
-/// Memory that was read into.
-pub(crate) fn of_aligned(bytes: AlignedBytes) -> Shared {
-    let mut bytes = bytes;
-    let region = Region::host(bytes.first_mut(), bytes.len());
-    Shared::settled(region, 0, bytes)
 }
 
 /// Memory of a vector, which nobody else can hold.

@@ -105,7 +105,7 @@ impl Region {
     /// Refuses a region that is not empty and has no address, or none that can be counted to
     /// its end, or two that do not agree.
     #[inline]
-    fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<()> {
         let (on_cpu, host) = (self.device == DeviceTag::CPU, as_u64(self.host.addr()));
         let no_address = self.address == 0 && self.object == 0;
         let no_host = on_cpu && self.host.is_null();

@@ -6,8 +6,10 @@ use hurray_format::{
     Accept, Descriptor, Error as FormatError, Expected, LENGTH_PREFIX, Rule, Silent, Value,
 };
 
-use crate::bytes::AlignedBytes;
+use crate::buffer::HostBuffer;
 use crate::error::{Error, Result};
+use crate::memory::Room;
+use crate::tensor::{Composite, Tensor, check};
 
 /// Reads a plain stream. The end of the input between two tensors is its end.
 #[derive(Debug)]
@@ -80,6 +82,24 @@ impl<R: Read> StreamReader<R> {
         Ok(Some(StreamTensor { stream: self, descriptor, offset, next: 0 }))
     }
 
+    /// The next tensor, alive; of a composite, its head and all its members. What they hold is
+    /// checked as [`into_tensor`](StreamTensor::into_tensor) checks it.
+    ///
+    /// # Errors
+    ///
+    /// As [`next_tensor`](Self::next_tensor) and [`into_tensor`](StreamTensor::into_tensor);
+    /// the rules of `composite.*`.
+    pub fn next_composite(&mut self) -> Result<Option<Composite>> {
+        let limits = self.accept.limits;
+        let mut next = || {
+            self.next_tensor().transpose().map(|tensor| tensor.and_then(StreamTensor::into_tensor))
+        };
+        let Some(head) = next().transpose()? else {
+            return Ok(None);
+        };
+        Composite::bind(head, &mut std::iter::from_fn(next), &limits).map(Some)
+    }
+
     /// How many bytes of the stream were read.
     pub fn position(&self) -> u64 {
         self.position
@@ -129,10 +149,10 @@ impl<R: Read> StreamReader<R> {
 
     /// Reads the next `length` bytes, which belong to the last tensor. Memory grows with
     /// what has come, not with what was announced.
-    fn read(&mut self, length: u64) -> Result<AlignedBytes> {
+    fn read(&mut self, length: u64) -> Result<HostBuffer> {
         let start = self.position;
         let room = |left: u64| usize::try_from(left).unwrap_or(usize::MAX);
-        let mut bytes = AlignedBytes::with_room(room(length.min(STEP))).map_err(read_failed)?;
+        let mut bytes = Room::for_bytes(room(length.min(STEP))).map_err(read_failed)?;
         let mut left = length;
         while left > 0 {
             let step = left.min(STEP.max(as_length(bytes.len())));
@@ -144,7 +164,7 @@ impl<R: Read> StreamReader<R> {
                 return Err(self.truncated(start, length.saturating_sub(left), length));
             }
         }
-        Ok(bytes)
+        HostBuffer::filled(bytes)
     }
 
     /// Appends the next `step` bytes to `out`, which has room for them and so does not
@@ -199,12 +219,42 @@ impl<R: Read> StreamTensor<'_, R> {
         self.stream.position
     }
 
+    /// Reads the tensor, alive, into aligned memory of the host, whatever device its descriptor
+    /// names. Index arrays, scales and zero points are checked.
+    ///
+    /// # Errors
+    ///
+    /// The rules of `sparse.*` and of `quant.*` values, at their offset in the stream; as
+    /// [`read_buffers`](Self::read_buffers); `memory.count` where some were read before.
+    pub fn into_tensor(self) -> Result<Tensor> {
+        let (start, handles) = (self.position(), self.descriptor.buffers().to_vec());
+        let tensor = self.into_tensor_trusted()?;
+        let before = |place: usize| handles.iter().take(place);
+        let start =
+            |place| before(place).fold(start, |at: u64, h| at.saturating_add(h.byte_size()));
+        check::contents(&tensor, start)?;
+        Ok(tensor)
+    }
+
+    /// The same, without a look at index arrays, scales and zero points: whoever calls this
+    /// trusts whoever wrote the stream. What is out of place in them is then met where it is
+    /// used.
+    ///
+    /// # Errors
+    ///
+    /// As [`read_buffers`](Self::read_buffers); `memory.count` where some were read before.
+    pub fn into_tensor_trusted(self) -> Result<Tensor> {
+        let descriptor = self.descriptor.clone();
+        let buffers = self.read_buffers()?;
+        Tensor::read(descriptor, buffers.into_iter().map(HostBuffer::into_buffer).collect())
+    }
+
     /// Reads the buffers that are left, in table order, into aligned memory.
     ///
     /// # Errors
     ///
     /// `stream.truncated`; what the input refuses; out of memory.
-    pub fn read_buffers(mut self) -> Result<Vec<AlignedBytes>> {
+    pub fn read_buffers(mut self) -> Result<Vec<HostBuffer>> {
         let mut buffers = Vec::new();
         while let Some(length) = self.next_length()? {
             buffers.push(self.stream.read(length)?);

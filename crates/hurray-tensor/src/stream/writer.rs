@@ -5,8 +5,9 @@ use std::io::{self, Write};
 use hurray_format::Descriptor;
 
 use crate::error::Result;
-use crate::exact::Exact;
-use crate::file::{need_buffers, write_failed};
+use crate::exact::{Exact, need_buffers};
+use crate::file::write_failed;
+use crate::tensor::TensorRef;
 
 /// Writes tensors to a plain stream: each descriptor, then each buffer's bytes.
 ///
@@ -51,6 +52,18 @@ impl<W: Write> StreamWriter<W> {
         self.tensor_from(descriptor, &mut |place, out| {
             out.write_all(buffers.get(place).copied().unwrap_or_default())
         })
+    }
+
+    /// Writes a tensor that is in memory, from where it is: see
+    /// [`Tensor::borrowed`](crate::Tensor::borrowed) and [`TensorRef::of`]. Members of a
+    /// composite follow their head.
+    ///
+    /// # Errors
+    ///
+    /// What `out` refuses.
+    pub fn write(&mut self, tensor: &TensorRef<'_>) -> Result<()> {
+        let fill = &mut |place, out: &mut dyn Write| tensor.write_buffer(place, out);
+        self.tensor_from(tensor.descriptor(), fill)
     }
 
     /// Writes a tensor whose buffers `fill` writes, one after the other: it is called once

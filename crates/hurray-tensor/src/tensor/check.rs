@@ -86,7 +86,9 @@ fn check_lead(descriptor: &Descriptor, place: usize, buffer: &Buffer) -> Result<
     Ok(())
 }
 
-pub(super) fn contents(tensor: &Tensor) -> Result<()> {
+/// What the memory must hold, where each buffer starts `offset_of` its place into what it was
+/// read from.
+pub(crate) fn contents(tensor: &Tensor, offset_of: impl Fn(usize) -> u64) -> Result<()> {
     let descriptor = tensor.descriptor();
     if !descriptor.has_checked_contents() {
         return Ok(());
@@ -95,7 +97,7 @@ pub(super) fn contents(tensor: &Tensor) -> Result<()> {
     for (place, buffer) in tensor.buffers().iter().enumerate() {
         // The values themselves have no rule.
         let bytes = if place == 0 { &[] } else { buffer.host_bytes()? };
-        contents.push(Contents { bytes, offset: 0 });
+        contents.push(Contents { bytes, offset: offset_of(place) });
     }
     Ok(descriptor.check_parameters(&contents)?)
 }

@@ -1,18 +1,33 @@
 //! Tensors that are alive: a descriptor and the memory it speaks of, checked as a pair.
 
-mod check;
+mod borrowed;
+pub(crate) mod check;
 mod composite;
+mod copied;
+mod elements;
+mod entries;
+mod made;
+mod pages;
+mod typed;
+pub(crate) mod view;
+mod walk;
 
+pub use borrowed::TensorRef;
 pub use composite::Composite;
+pub use elements::{Bits, Elements};
+pub use entries::Entries;
+pub use pages::{Pages, TokenBits, Tokens};
+pub use view::Cut;
 
 use std::fmt;
 
-use hurray_format::{Descriptor, Dtype, Layout, SyncMode};
+use hurray_format::{BufferHandle, Descriptor, Dtype, Layout, SyncMode};
 use smallvec::SmallVec;
 
 use crate::buffer::{Buffer, BufferMut, HostBuffer};
 use crate::element::Element;
 use crate::error::Result;
+use crate::memory::READY;
 use crate::offered::Held;
 
 /// The buffers of a tensor, in table order; as many inline as a quantized dense tensor has.
@@ -61,6 +76,35 @@ impl Tensor {
     pub(crate) fn paired(descriptor: Descriptor, buffers: Buffers) -> Result<Self> {
         let ready = std::iter::repeat(SyncMode::PRODUCER_SYNCED);
         Ok(Self { descriptor: descriptor.with_sync(ready)?, buffers })
+    }
+
+    /// A tensor of one buffer, which was checked against its handle and is ready.
+    #[inline(always)]
+    pub(crate) fn checked(descriptor: Descriptor, buffer: Buffer) -> Self {
+        let mut buffers = Buffers::new();
+        buffers.push(buffer);
+        Self { descriptor, buffers }
+    }
+
+    /// A tensor that was read: whatever device it was on before, and however aligned, it is in
+    /// these buffers of the host now.
+    pub(crate) fn read(descriptor: Descriptor, buffers: Buffers) -> Result<Self> {
+        let here = |handle: &BufferHandle, buffer: &Buffer| -> Result<BufferHandle> {
+            // An empty buffer may be aligned to anything.
+            let alignment = match handle.byte_size() {
+                0 => handle.alignment(),
+                _ => handle.alignment().min(buffer.alignment()),
+            };
+            let (device, class) = (buffer.device(), buffer.class());
+            Ok(BufferHandle::new(handle.byte_size(), alignment, device, READY, class)?)
+        };
+        let handles = descriptor.buffers().iter().zip(&buffers);
+        let handles = handles.map(|(handle, buffer)| here(handle, buffer));
+        let handles: SmallVec<[BufferHandle; 3]> = handles.collect::<Result<_>>()?;
+        if descriptor.buffers().starts_with(&handles) {
+            return Self::new(descriptor, buffers);
+        }
+        Self::new(descriptor.rebuild().buffers(handles).build()?, buffers)
     }
 
     /// A row-major tensor that fills `buffer` from its first byte on.
@@ -113,6 +157,11 @@ impl Tensor {
         &self.buffers
     }
 
+    /// Its memory, to see who holds it.
+    pub(crate) fn buffers_mut(&mut self) -> &mut [Buffer] {
+        &mut self.buffers
+    }
+
     /// The two apart.
     pub fn into_parts(self) -> (Descriptor, impl ExactSizeIterator<Item = Buffer>) {
         (self.descriptor, self.buffers.into_iter())
@@ -126,15 +175,15 @@ impl Tensor {
     /// The rules of `sparse.*` and of `quant.*` values; `memory.not-host` and
     /// `memory.may-change` for memory that cannot be looked at.
     pub fn check_contents(&self) -> Result<()> {
-        check::contents(self)
+        check::contents(self, |_| 0)
     }
 }
 
 impl Held for Tensor {
     type OnHost = Self;
 
-    fn buffers(&self) -> &[Buffer] {
-        &self.buffers
+    fn each_buffer(&self, see: &mut dyn FnMut(&Buffer)) {
+        self.buffers.iter().for_each(see);
     }
 
     fn on_host(self) -> Result<Self> {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
 use hurray_tensor::format::Rule;
-use hurray_tensor::{AlignedBytes, Buffer, BufferMut, Element};
+use hurray_tensor::{Buffer, BufferMut, Element};
 
 use super::{byte, counted};
 
@@ -161,16 +161,4 @@ fn a_vector_of_nothing_is_never_looked_at() {
         assert_eq!((buffer.lead(), buffer.region().length), (0, 0));
         assert_eq!(buffer.try_into_vec::<u64>().unwrap().capacity(), capacity);
     }
-}
-
-#[test]
-fn what_was_read_into_aligned_memory_may_be_written_to() {
-    let bytes = AlignedBytes::copy_of(&[1, 2, 3]).unwrap();
-    let first = bytes.as_ptr();
-    let mut memory = Buffer::from(bytes).try_into_mut().unwrap();
-    memory[0] = 9;
-    let buffer = memory.freeze();
-    assert_eq!((buffer.host_bytes().unwrap(), buffer.lead()), (&[9, 2, 3][..], 0));
-    assert_eq!(buffer.host_bytes().unwrap().as_ptr(), first);
-    assert_eq!(buffer.try_into_owner::<AlignedBytes>().unwrap()[..], [9, 2, 3]);
 }

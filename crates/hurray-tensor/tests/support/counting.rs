@@ -79,10 +79,10 @@ pub(crate) fn most(work: impl FnOnce()) -> i64 {
     MOST.get() - before
 }
 
-/// How often `work` took memory.
+/// How often `work` took memory, on this thread.
 #[allow(dead_code, reason = "not every test counts that")]
-pub(crate) fn allocations(work: impl FnOnce()) -> i64 {
+pub(crate) fn times<T>(work: impl FnOnce() -> T) -> (T, i64) {
     let before = TIMES.get();
-    work();
-    TIMES.get() - before
+    let done = work();
+    (done, TIMES.get() - before)
 }

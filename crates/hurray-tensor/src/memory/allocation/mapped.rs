@@ -4,12 +4,14 @@
 
 use std::ffi::c_void;
 use std::ptr::{self, NonNull};
+use std::slice;
 
 use rustix::io::Errno;
 use rustix::mm::{self, MapFlags, ProtFlags};
 
 use super::{Alignment, out_of_memory};
 use crate::error::Result;
+use crate::memory::want_large_pages;
 
 /// Pages of nobody else, given back when it is dropped.
 pub(super) struct Mapping {
@@ -43,7 +45,10 @@ impl Mapping {
         let mapping = Self { taken, room, slack };
         let huge = usize::try_from(Alignment::HUGE_PAGE.bytes()).unwrap_or(usize::MAX);
         if alignment >= huge && length >= huge {
-            want_large_pages(mapping.first(), length);
+            // SAFETY: `length` bytes from there on were just mapped for us; nothing is said of
+            // what is in them, and nobody else knows them.
+            let room = unsafe { slice::from_raw_parts_mut(mapping.first().cast(), length) };
+            want_large_pages(room);
         }
         Ok(mapping)
     }
@@ -61,17 +66,3 @@ impl Drop for Mapping {
         let _ = unsafe { mm::munmap(self.taken.as_ptr(), self.room) };
     }
 }
-
-/// A hint, given before the first touch decides in what pages memory comes: whatever comes of it
-/// is no error.
-#[cfg(all(target_os = "linux", not(miri)))]
-fn want_large_pages(first: *mut u8, length: usize) {
-    let advice = mm::Advice::LinuxHugepage;
-    // SAFETY: the range is inside one mapping that nobody else knows yet. The advice changes
-    // neither what is in it nor who may use it.
-    let _ = unsafe { mm::madvise(first.cast(), length, advice) };
-}
-
-/// Elsewhere the system chooses by itself.
-#[cfg(not(all(target_os = "linux", not(miri))))]
-fn want_large_pages(_: *mut u8, _: usize) {}

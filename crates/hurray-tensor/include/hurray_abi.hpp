@@ -1,0 +1,361 @@
+// hurray_abi.hpp: the structs of hurray_abi.h as C++17 owners. Optional, and nothing to link.
+//
+// Taking: Tensor, Buffer and Producer hold a struct that was moved to them, cannot be copied, and
+// release it exactly once. Making: export_tensor() and export_producer() fill a struct whose
+// callbacks run your functions. No exception crosses a callback: in `produce` it becomes a status
+// and a text, in a release it ends there.
+
+#ifndef HURRAY_ABI_HPP
+#define HURRAY_ABI_HPP
+
+#include <atomic>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hurray_abi.h"
+
+namespace hurray::abi {
+
+// ---- Taking ---------------------------------------------------------------------------------------
+
+// A call answered with a status other than HURRAY_OK.
+class Error : public std::runtime_error {
+public:
+    Error(std::int32_t status, const std::string &text) : std::runtime_error(text), status_(status) {}
+    std::int32_t status() const noexcept { return status_; }
+
+private:
+    std::int32_t status_;
+};
+
+// Holds a struct with a release callback: moves it, never copies it, releases it once.
+template <class Raw>
+class Owned {
+public:
+    Owned() noexcept : raw_{} {}
+
+    // Moves the struct out of `from`, which is released from then on.
+    explicit Owned(Raw *from) noexcept : raw_(*from) { from->release = nullptr; }
+
+    Owned(Owned &&other) noexcept : Owned(&other.raw_) {}
+    Owned &operator=(Owned &&other) noexcept {
+        if (this != &other) {
+            reset();
+            other.move_to(&raw_);
+        }
+        return *this;
+    }
+    Owned(const Owned &) = delete;
+    Owned &operator=(const Owned &) = delete;
+    ~Owned() { reset(); }
+
+    // Whether there is something to release.
+    explicit operator bool() const noexcept { return raw_.release != nullptr; }
+
+    // Releases it now.
+    void reset() noexcept {
+        if (raw_.release) raw_.release(&raw_);
+        raw_.release = nullptr;
+    }
+
+    // Gives it away.
+    void move_to(Raw *out) noexcept {
+        *out = raw_;
+        raw_.release = nullptr;
+    }
+
+    // The struct, still owned here.
+    Raw *get() noexcept { return &raw_; }
+    const Raw *get() const noexcept { return &raw_; }
+    Raw *operator->() noexcept { return &raw_; }
+    const Raw *operator->() const noexcept { return &raw_; }
+
+    // Whether this side knows the version, and the struct is as large as version 1's.
+    bool understood() const noexcept {
+        return raw_.abi_version == HURRAY_ABI_VERSION && raw_.struct_size >= sizeof(Raw);
+    }
+
+protected:
+    Raw raw_;
+};
+
+// A buffer moved out of a tensor.
+class Buffer : public Owned<HurrayBuffer> {
+public:
+    using Owned::Owned;
+
+    std::uint64_t size() const noexcept {
+        std::uint64_t size = 0;
+        for (int at = 7; at >= 0; --at) size = size << 8 | raw_.handle[at];
+        return size;
+    }
+    std::uint8_t device() const noexcept { return raw_.handle[12]; }
+    std::uint8_t sync_mode() const noexcept { return raw_.handle[13]; }
+    std::uint8_t memory_class() const noexcept { return raw_.handle[14]; }
+
+    // Says that the waits for the event are issued, or that there will be none.
+    void release_event() noexcept {
+        if (raw_.sync.release_event) raw_.sync.release_event(&raw_.sync);
+        raw_.sync.release_event = nullptr;
+    }
+
+    // Releases the buffer behind an event or a stream of this side's. False: nothing changed.
+    bool release_after(HurraySync *done) noexcept {
+        release_event();
+        return raw_.release_after && raw_.release_after(&raw_, done) == HURRAY_OK;
+    }
+};
+
+class Tensor : public Owned<HurrayTensor> {
+public:
+    using Owned::Owned;
+
+    // Moves a buffer out. It stays good after the tensor.
+    Buffer take_buffer(std::uint64_t at) { return Buffer(checked(raw_.buffers, raw_.buffer_count, at)); }
+
+    // Moves a member out. It stays good after its head.
+    Tensor take_member(std::uint64_t at) { return Tensor(checked(raw_.members, raw_.member_count, at)); }
+
+private:
+    template <class Raw>
+    static Raw *checked(Raw **all, std::uint64_t count, std::uint64_t at) {
+        if (at >= count || !all || !all[at] || !all[at]->release)
+            throw Error(HURRAY_MISUSE, "no such part, or it was moved out before");
+        return all[at];
+    }
+};
+
+class Producer : public Owned<HurrayProducer> {
+public:
+    using Owned::Owned;
+
+    Tensor produce(const HurrayRequest &request) {
+        HurrayTensor out{};
+        out.abi_version = HURRAY_ABI_VERSION;
+        out.struct_size = sizeof out;
+        if (!raw_.release || !raw_.produce) throw Error(HURRAY_MISUSE, "the producer is released");
+        const std::int32_t status = raw_.produce(&raw_, &request, &out);
+        if (status != HURRAY_OK) {
+            const char *text = raw_.last_error ? raw_.last_error(&raw_) : nullptr;
+            throw Error(status, text ? text : "the producer refused");
+        }
+        return Tensor(&out);
+    }
+};
+
+// A request that takes any device, and memory that is ready. Change what differs.
+inline HurrayRequest any_request() noexcept {
+    HurrayRequest request{};
+    request.abi_version = HURRAY_ABI_VERSION;
+    request.struct_size = sizeof request;
+    request.accepted_syncs = HURRAY_ACCEPT(HURRAY_SYNC_PRODUCER_SYNCED);
+    request.accepted_classes = ~std::uint64_t{0};
+    request.device_tag = HURRAY_DEVICE_ANY;
+    request.device_ordinal = -1;
+    request.queue_family = HURRAY_NO_QUEUE_FAMILY;
+    return request;
+}
+
+// ---- Making ---------------------------------------------------------------------------------------
+
+// A buffer to hand over. Fill what the device needs in `raw`, but for the first four fields and
+// what concerns releasing.
+struct Source {
+    HurrayBuffer raw{};
+    std::function<void()> on_release;
+    // In SYNC_EVENT.
+    std::function<void()> on_release_event;
+};
+
+namespace detail {
+
+// Runs it, and lets no exception out.
+inline void quietly(std::function<void()> &function) noexcept {
+    try {
+        if (function) function();
+    } catch (...) {
+    }
+}
+
+struct State;
+
+// A buffer that was handed over, and what became of it.
+struct Part {
+    HurrayBuffer raw{};
+    State *state = nullptr;
+    std::function<void()> on_release;
+    std::function<void()> on_release_event;
+    std::atomic<bool> event_pending{false};
+};
+
+// All that one exported tensor needs. Held by the tensor and by each of its buffers.
+struct State {
+    std::atomic<std::size_t> holders{1};
+    std::vector<std::uint8_t> descriptor;
+    std::vector<std::unique_ptr<Part>> parts;
+    std::vector<HurrayBuffer *> buffers;
+    std::vector<HurrayTensor> heads;
+    std::vector<HurrayTensor *> members;
+
+    ~State() {
+        for (HurrayTensor &member : heads)
+            if (member.release) member.release(&member);
+    }
+
+    void let_go() noexcept {
+        if (holders.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+    }
+};
+
+extern "C" {
+inline void hurray_abi_release_event(HurraySync *self) {
+    auto *part = static_cast<Part *>(self->event_context);
+    self->release_event = nullptr;
+    if (part->event_pending.exchange(false)) quietly(part->on_release_event);
+}
+
+inline void hurray_abi_release_buffer(HurrayBuffer *self) {
+    auto *part = static_cast<Part *>(self->private_data);
+    self->release = nullptr;
+    if (part->event_pending.exchange(false)) quietly(part->on_release_event);
+    quietly(part->on_release);
+    part->state->let_go();
+}
+
+inline void hurray_abi_release_tensor(HurrayTensor *self) {
+    auto *state = static_cast<State *>(self->private_data);
+    self->release = nullptr;
+    for (HurrayBuffer *buffer : state->buffers)
+        if (buffer->release) buffer->release(buffer);
+    for (HurrayTensor *member : state->members)
+        if (member->release) member->release(member);
+    state->let_go();
+}
+}
+
+template <class Make>
+struct Making {
+    Make make;
+    std::vector<std::uint8_t> descriptor;
+    std::string error;
+};
+
+template <class Make>
+void release_producer(HurrayProducer *self) noexcept {
+    delete static_cast<Making<Make> *>(self->private_data);
+    self->release = nullptr;
+}
+
+template <class Make>
+std::int32_t describe(HurrayProducer *self, const std::uint8_t **descriptor, std::uint64_t *length) noexcept {
+    auto *making = static_cast<Making<Make> *>(self->private_data);
+    *descriptor = making->descriptor.data();
+    *length = making->descriptor.size();
+    return HURRAY_OK;
+}
+
+template <class Make>
+std::int32_t produce(HurrayProducer *self, const HurrayRequest *request, HurrayTensor *out) noexcept {
+    auto *making = static_cast<Making<Make> *>(self->private_data);
+    std::int32_t status = HURRAY_PANIC;
+    out->release = nullptr;
+    making->error.clear();
+    try {
+        try {
+            if (request->abi_version != HURRAY_ABI_VERSION || request->struct_size < sizeof *request ||
+                out->struct_size < sizeof *out)
+                throw Error(HURRAY_UNSUPPORTED, "a request or a tensor smaller than version 1's");
+            Tensor made = making->make(*request);
+            made.move_to(out);
+            return HURRAY_OK;
+        } catch (const Error &error) {
+            status = error.status();
+            making->error = error.what();
+        } catch (const std::bad_alloc &) {
+            status = HURRAY_OUT_OF_MEMORY;
+        } catch (const std::exception &error) {
+            making->error = error.what();
+        }
+    } catch (...) {
+    }
+    return status;
+}
+
+template <class Make>
+const char *last_error(HurrayProducer *self) noexcept {
+    auto *making = static_cast<Making<Make> *>(self->private_data);
+    return making->error.empty() ? nullptr : making->error.c_str();
+}
+
+} // namespace detail
+
+// A tensor that releases each of its sources once. Its members were made in the same way.
+inline Tensor export_tensor(std::vector<std::uint8_t> descriptor, std::vector<Source> sources,
+                            std::vector<Tensor> members = {}) {
+    auto state = std::make_unique<detail::State>();
+    state->descriptor = std::move(descriptor);
+    for (Source &source : sources) {
+        auto part = std::make_unique<detail::Part>();
+        part->raw = source.raw;
+        part->state = state.get();
+        part->on_release = std::move(source.on_release);
+        part->on_release_event = std::move(source.on_release_event);
+        part->raw.abi_version = HURRAY_ABI_VERSION;
+        part->raw.struct_size = sizeof(HurrayBuffer);
+        part->raw.release = detail::hurray_abi_release_buffer;
+        part->raw.private_data = part.get();
+        part->raw.release_after = nullptr;
+        part->raw.sync.device_tag = part->raw.handle[12];
+        if (part->raw.handle[13] == HURRAY_SYNC_EVENT) {
+            part->raw.sync.release_event = detail::hurray_abi_release_event;
+            part->raw.sync.event_context = part.get();
+            part->event_pending = true;
+        }
+        state->buffers.push_back(&part->raw);
+        state->parts.push_back(std::move(part));
+    }
+    state->heads.resize(members.size());
+    for (std::size_t at = 0; at < members.size(); ++at) {
+        members[at].move_to(&state->heads[at]);
+        state->members.push_back(&state->heads[at]);
+    }
+    state->holders = 1 + state->buffers.size();
+
+    HurrayTensor out{};
+    out.abi_version = HURRAY_ABI_VERSION;
+    out.struct_size = sizeof out;
+    out.release = detail::hurray_abi_release_tensor;
+    out.descriptor = state->descriptor.data();
+    out.descriptor_length = state->descriptor.size();
+    out.buffer_count = state->buffers.size();
+    out.buffers = state->buffers.empty() ? nullptr : state->buffers.data();
+    out.member_count = state->members.size();
+    out.members = state->members.empty() ? nullptr : state->members.data();
+    out.private_data = state.release();
+    return Tensor(&out);
+}
+
+// A producer around a function from `const HurrayRequest &` to `Tensor`, which refuses by throwing
+// Error. `descriptor` is what `describe` shows.
+template <class Make>
+Producer export_producer(std::vector<std::uint8_t> descriptor, Make make) {
+    HurrayProducer out{};
+    out.abi_version = HURRAY_ABI_VERSION;
+    out.struct_size = sizeof out;
+    out.private_data = new detail::Making<Make>{std::move(make), std::move(descriptor), {}};
+    out.release = detail::release_producer<Make>;
+    out.describe = detail::describe<Make>;
+    out.produce = detail::produce<Make>;
+    out.last_error = detail::last_error<Make>;
+    return Producer(&out);
+}
+
+} // namespace hurray::abi
+
+#endif

@@ -1,0 +1,272 @@
+//! Tensors of others: checked as a whole, then made ours to wait for.
+
+#![allow(unsafe_code, reason = "what structs of others point to is read and taken over here")]
+
+use std::mem::offset_of;
+use std::slice;
+
+use hurray_format::{
+    Accept, Array, BufferHandle, Descriptor, DescriptorRef, DeviceTag, Error as FormatError,
+    Expected, Rule, Silent, SyncMode, Value,
+};
+use smallvec::SmallVec;
+
+use super::foreign::{Foreign, check_head, check_pointer, head_of, take_head};
+use super::raw::{EVENT_BINARY, HurrayBuffer, HurraySync, HurrayTensor};
+use super::request::Request;
+use super::{broken, check, refuse};
+use crate::buffer::Buffer;
+use crate::device::{Devices, Event, RawEvent};
+use crate::error::Result;
+use crate::memory::{Region, Shared, as_u64};
+use crate::offered::{DeclaredStream, Fence, Offered};
+use crate::tensor::Tensor;
+
+impl Foreign {
+    /// Checks all of it, and takes it over as a tensor to be waited for. Memory, events and what
+    /// else the producer made are released with that, each once; where it is refused, at once.
+    ///
+    /// `devices` are those that can wait for its events and streams: where the right one is not
+    /// among them, the tensor is offered all the same, and waiting for it is refused.
+    ///
+    /// # Errors
+    ///
+    /// The rules of `exchange.*`; those of the descriptor; `memory.address-null`,
+    /// `memory.address-misaligned`, `memory.address-beyond`; `exchange.composite` for a head,
+    /// which is for [`into_composite`](Self::into_composite).
+    pub fn into_offered(self, accept: &Accept, devices: &Devices) -> Result<Offered<Tensor>> {
+        self.open(accept, devices, None)
+    }
+
+    /// The same, against what was asked for.
+    #[inline]
+    pub(super) fn open(
+        self,
+        accept: &Accept,
+        devices: &Devices,
+        request: Option<&Request>,
+    ) -> Result<Offered<Tensor>> {
+        check_no_members(self.raw())?;
+        // What is read is used where it lies: half of importing would be moving otherwise.
+        let read = read(self.raw(), accept);
+        let descriptor = match &read {
+            Ok(descriptor) => descriptor,
+            Err(error) => return Err((*error).into()),
+        };
+        let handles = descriptor.buffers();
+        let structs = buffer_structs(self.raw(), handles.len())?;
+        if let ([pointer], Some(handle)) = (structs, handles.at(0))
+            && handle.sync() == SyncMode::PRODUCER_SYNCED
+        {
+            let (_, region) = look_at(*pointer, handle, 0, request)?;
+            let descriptor = descriptor.to_owned();
+            let buffer = Buffer::whole(Shared::settled(region, 0, self.into_owner()));
+            return Ok(Offered::synced(Tensor::checked(descriptor, buffer)));
+        }
+        let descriptor = descriptor.to_owned();
+        take_several(self, descriptor, devices, request)
+    }
+
+    /// Checks all of it, and shows what it is where it lies; nothing is taken over yet. Whoever
+    /// does not like its type or shape drops it then.
+    ///
+    /// # Errors
+    ///
+    /// As [`into_offered`](Self::into_offered).
+    #[inline]
+    pub fn look(&self, accept: &Accept) -> Result<DescriptorRef<'_>> {
+        check_no_members(self.raw())?;
+        let descriptor = read(self.raw(), accept)?;
+        let handles = descriptor.buffers();
+        let structs = buffer_structs(self.raw(), handles.len())?;
+        for (place, (pointer, handle)) in structs.iter().zip(handles.iter()).enumerate() {
+            let (theirs, _) = look_at(*pointer, handle, place, None)?;
+            if theirs.sync.event_kind == EVENT_BINARY {
+                check_shared(structs, place, &theirs.sync)?;
+            }
+        }
+        Ok(descriptor)
+    }
+}
+
+/// The descriptor, which must be exactly as long as was said.
+pub(super) fn decode(raw: &HurrayTensor, accept: &Accept) -> Result<Descriptor> {
+    Ok(read(raw, accept)?.to_owned())
+}
+
+#[inline(always)]
+fn read<'a>(raw: &HurrayTensor, accept: &Accept) -> Result<DescriptorRef<'a>, FormatError> {
+    DescriptorRef::read_with(descriptor_bytes(raw, accept)?, accept, &mut Silent)
+}
+
+/// The bytes of the descriptor, no more of them than the reader's limit allows.
+#[inline(always)]
+fn descriptor_bytes<'a>(raw: &HurrayTensor, accept: &Accept) -> Result<&'a [u8], FormatError> {
+    let at = offset_of!(HurrayTensor, descriptor);
+    if raw.descriptor.is_null() {
+        let rule = Rule::ExchangeNull;
+        return Err(broken(rule, "descriptor", at, Value::None, Expected::Unsaid));
+    }
+    let most = u64::from(accept.limits.descriptor_bytes);
+    let length = usize::try_from(raw.descriptor_length).unwrap_or(usize::MAX);
+    if raw.descriptor_length > most {
+        let at = offset_of!(HurrayTensor, descriptor_length);
+        let found = Value::Unsigned(raw.descriptor_length);
+        let rule = Rule::DescriptorLengthAboveLimit;
+        return Err(broken(rule, "descriptor_length", at, found, Expected::AtMost(most)));
+    }
+    // SAFETY: whoever took the tensor promised that as many bytes are there, unchanging until it
+    // is released, which is when nobody here uses them any more.
+    Ok(unsafe { slice::from_raw_parts(raw.descriptor, length) })
+}
+
+/// The array of buffers, once it is known to be as long as the descriptor's table.
+#[inline(always)]
+fn buffer_structs<'a>(raw: &HurrayTensor, count: usize) -> Result<&'a [*mut HurrayBuffer]> {
+    if raw.buffer_count != as_u64(count) {
+        let at = offset_of!(HurrayTensor, buffer_count);
+        let found = Value::Unsigned(raw.buffer_count);
+        let expected = Expected::Exactly(as_u64(count));
+        return Err(refuse(Rule::ExchangeBufferCount, "buffer_count", at, found, expected));
+    }
+    if count == 0 {
+        return Ok(&[]);
+    }
+    check_pointer(raw.buffers, "buffers", offset_of!(HurrayTensor, buffers))?;
+    // SAFETY: whoever took the tensor promised that as many pointers are there.
+    Ok(unsafe { slice::from_raw_parts(raw.buffers, count) })
+}
+
+/// A buffer's struct and where its memory is, once all of it is checked.
+#[inline(always)]
+fn look_at<'a>(
+    pointer: *mut HurrayBuffer,
+    handle: BufferHandle,
+    place: usize,
+    request: Option<&Request>,
+) -> Result<(&'a HurrayBuffer, Region)> {
+    // SAFETY: an entry of the array is null or a struct, by the promise of whoever took the
+    // tensor, and nobody writes to it.
+    check_head(&unsafe { head_of(pointer) }?)?;
+    // SAFETY: a struct, of this version and as large as it is there.
+    let raw = unsafe { &*pointer };
+    let region = check::buffer(raw, handle, place)?;
+    if let Some(request) = request {
+        request.check_answer(raw, handle, place)?;
+    }
+    Ok((raw, region))
+}
+
+/// Each of several buffers is moved out and holds its own memory. All are checked before one is.
+fn take_several(
+    foreign: Foreign,
+    descriptor: Descriptor,
+    devices: &Devices,
+    request: Option<&Request>,
+) -> Result<Offered<Tensor>> {
+    let structs = buffer_structs(foreign.raw(), descriptor.buffer_count())?;
+    let mut found: SmallVec<[(Region, HurraySync); 3]> = SmallVec::new();
+    for (place, (pointer, handle)) in structs.iter().zip(descriptor.buffers()).enumerate() {
+        let (theirs, region) = look_at(*pointer, *handle, place, request)?;
+        if theirs.sync.event_kind == EVENT_BINARY {
+            check_shared(structs, place, &theirs.sync)?;
+        }
+        found.push((region, theirs.sync));
+    }
+    let mut buffers: SmallVec<[Buffer; 3]> = SmallVec::new();
+    for (pointer, (region, _)) in structs.iter().zip(&found) {
+        // SAFETY: as in `look_at`. One struct that is named twice is found released here.
+        let buffer = unsafe { take_head(*pointer) }?;
+        buffers.push(Buffer::whole(Shared::settled(*region, 0, buffer)));
+    }
+    drop(foreign);
+    let handles = descriptor.buffers().iter();
+    if handles.clone().all(|handle| handle.sync() == SyncMode::PRODUCER_SYNCED) {
+        return Ok(Offered::synced(Tensor::new(descriptor, buffers)?));
+    }
+    let fences = handles
+        .zip(&found)
+        .zip(&buffers)
+        .map(|((handle, (_, sync)), buffer)| fence(sync, handle.sync(), buffer, devices, request))
+        .collect::<Result<_>>()?;
+    Offered::new(Tensor::new(descriptor, buffers)?, fences)
+}
+
+/// An event that allows one wait is one buffer's. Those before `place` were looked at.
+#[cold]
+fn check_shared(structs: &[*mut HurrayBuffer], place: usize, sync: &HurraySync) -> Result<()> {
+    for pointer in structs.iter().take(place) {
+        // SAFETY: a struct that was looked at.
+        let other = unsafe { &(**pointer).sync };
+        if other.event_kind == EVENT_BINARY && other.event == sync.event {
+            let at = offset_of!(HurrayBuffer, sync).saturating_add(offset_of!(HurraySync, event));
+            let rule = Rule::ExchangeEventShared;
+            return Err(refuse(rule, "event", at, Value::Tag(sync.event), Expected::Unsaid));
+        }
+    }
+    Ok(())
+}
+
+#[inline]
+fn check_no_members(raw: &HurrayTensor) -> Result<()> {
+    if raw.member_count == 0 {
+        return Ok(());
+    }
+    let at = offset_of!(HurrayTensor, member_count);
+    let found = Value::Unsigned(raw.member_count);
+    Err(refuse(Rule::ExchangeComposite, "member_count", at, found, Expected::Exactly(0)))
+}
+
+/// What is to be waited for, and is released before its buffer.
+fn fence(
+    sync: &HurraySync,
+    mode: SyncMode,
+    buffer: &Buffer,
+    devices: &Devices,
+    request: Option<&Request>,
+) -> Result<Fence> {
+    // It was seen to be the one that was asked for.
+    if let (SyncMode::CONSUMER_STREAM, Some(asked)) = (mode, request.and_then(Request::held_stream))
+    {
+        return Ok(Fence::Stream(asked.clone().into()));
+    }
+    let tag = DeviceTag::from_tag(sync.device_tag);
+    let region = buffer.region();
+    let device = devices.find(tag, region.ordinal, &region.uuid).cloned();
+    match mode {
+        SyncMode::EVENT => {
+            let kind = check::event_kind(sync)?;
+            let raw = RawEvent { kind, handle: sync.event, value: sync.event_value };
+            let mut held = EventRelease { sync: *sync, _buffer: buffer.clone() };
+            let release = move || held.run();
+            // SAFETY: the producer's event, open until it is released, in the driver that its tag
+            // names.
+            Ok(Fence::Event(unsafe { Event::borrow_until(release, tag, device, raw) }))
+        }
+        SyncMode::CONSUMER_STREAM => {
+            // SAFETY: whoever took the tensor, or read the request for it, promised that the
+            // stream is open.
+            Ok(Fence::Stream(unsafe { DeclaredStream::adopt(tag, device, sync.stream) }))
+        }
+        _ => Ok(Fence::Synced),
+    }
+}
+
+/// Releases an event, before its buffer can be.
+struct EventRelease {
+    sync: HurraySync,
+    _buffer: Buffer,
+}
+
+// SAFETY: any thread may release; see `Foreign`.
+unsafe impl Send for EventRelease {}
+
+impl EventRelease {
+    fn run(&mut self) {
+        if let Some(release) = self.sync.release_event {
+            // SAFETY: not released before, since this runs once, nor after its buffer, which is
+            // held here.
+            unsafe { release(&raw mut self.sync) }
+        }
+    }
+}

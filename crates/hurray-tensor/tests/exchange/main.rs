@@ -1,0 +1,23 @@
+//! Tensors handed over by the structs of `hurray_abi.h`, between Rust, C and C++.
+
+#![cfg(target_os = "linux")]
+#![allow(
+    missing_docs,
+    unreachable_pub,
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    reason = "a test may fail loudly"
+)]
+
+mod alone;
+mod compile;
+mod copies;
+mod device;
+mod from_them;
+mod layout;
+mod library;
+mod producers;
+mod refused;
+mod to_them;

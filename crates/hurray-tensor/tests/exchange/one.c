@@ -1,0 +1,4 @@
+/* Producer and consumer as one library. */
+#include "producer.c"
+
+#include "consumer.c"
