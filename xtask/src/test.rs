@@ -10,7 +10,7 @@ use std::{
     time::Instant,
 };
 
-use crate::{Outcome, capi, memcheck, metadata, python, run};
+use crate::{Outcome, capi, loom, memcheck, metadata, python, run};
 
 /// A part's name and what runs it.
 type Part = (&'static str, fn() -> Outcome<Ran>);
@@ -18,6 +18,7 @@ type Part = (&'static str, fn() -> Outcome<Ran>);
 /// The parts in the order they run.
 const PARTS: &[Part] = &[
     ("rust", rust),
+    ("loom", models),
     ("adapters", adapters),
     ("capi", with_c),
     ("memcheck", with_checkers),
@@ -25,9 +26,9 @@ const PARTS: &[Part] = &[
     ("pyhurray", with_pyhurray),
 ];
 
-/// The adapters of tensors to other crates, which nothing else turns on.
+/// What hands tensors and buffers to other crates, which nothing else turns on.
 pub(crate) const ADAPTERS: [&str; 4] =
-    ["--package", "hurray-tensor", "--features", "ndarray,candle,complex,half"];
+    ["--package", "hurray-tensor", "--features", "ndarray,candle,complex,half,bytes"];
 
 /// A part that did not fail.
 enum Ran {
@@ -72,7 +73,13 @@ pub(crate) fn command(arguments: &[String]) -> Outcome {
 }
 
 fn rust() -> Outcome<Ran> {
-    run::show(&mut run::cargo(&["test", "--workspace"]))?;
+    run::show(&mut run::cargo(&["test", "--workspace", "--features", "hurray-tensor/bytes"]))?;
+    Ok(Ran::Passed)
+}
+
+/// The models of how threads meet.
+fn models() -> Outcome<Ran> {
+    loom::check()?;
     Ok(Ran::Passed)
 }
 

@@ -6,14 +6,11 @@ mod candle;
 #[cfg(feature = "ndarray")]
 mod ndarray;
 
-#[cfg(any(feature = "ndarray", feature = "candle"))]
 use hurray_format::{Descriptor, Dtype, Layout, List};
 
-#[cfg(any(feature = "ndarray", feature = "candle"))]
 use crate::error::Result;
 
 /// The layout that has just these strides, under its plainest name.
-#[cfg(any(feature = "ndarray", feature = "candle"))]
 fn layout_of(dtype: Dtype, shape: &[u64], strides: &[i64]) -> Result<Layout> {
     if shape.contains(&0) {
         return Ok(Layout::RowMajor);

@@ -24,6 +24,7 @@ pub(crate) struct TestDevice {
     pub(crate) released: AtomicU64,
     /// What was queued and waits, while there is a queue.
     queue: Mutex<Option<Vec<Work>>>,
+    pub(crate) closed: AtomicU64,
 }
 
 impl fmt::Debug for TestDevice {
@@ -43,6 +44,7 @@ impl TestDevice {
             recorded: AtomicU64::new(0),
             released: AtomicU64::new(0),
             queue: Mutex::new(None),
+            closed: AtomicU64::new(0),
         })
     }
 
@@ -122,7 +124,9 @@ unsafe impl Device for TestDevice {
         Ok(7)
     }
 
-    unsafe fn close_stream(&self, _: u64) {}
+    unsafe fn close_stream(&self, _: u64) {
+        self.closed.fetch_add(1, Ordering::Relaxed);
+    }
 
     unsafe fn copy(&self, _: u64, _: &Region, _: &Region) -> Result<()> {
         panic!("no test copies")
