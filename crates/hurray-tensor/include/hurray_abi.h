@@ -21,7 +21,9 @@
  *     struct whose `release` is not NULL owns what is behind it, and calls `release` exactly once.
  *  3. `release` frees everything the producer made for that struct, sets the struct's own `release`
  *     to NULL, and never frees the struct itself. It reads only the first four fields, so that it
- *     may be called with a copy, and with a copy of those fields alone.
+ *     may be called with a copy, and with a copy of those fields alone. So do all callbacks of these
+ *     structs that take the struct itself: a consumer that knows a shorter struct has no longer copy
+ *     to call them with.
  *  4. To move a struct, copy it and set the `release` of the one copied from to NULL. The struct may
  *     lie anywhere; nothing in it points into itself.
  *  5. The outermost struct is its holder's memory. Everything that it points to is the producer's,

@@ -2,6 +2,7 @@
 
 pub use hurray_format as format;
 
+#[cfg(any(feature = "ndarray", feature = "candle"))]
 mod adapt;
 mod buffer;
 pub mod device;

@@ -6,11 +6,9 @@ mod candle;
 #[cfg(feature = "ndarray")]
 mod ndarray;
 
-#[cfg(any(feature = "ndarray", feature = "candle"))]
 use hurray_format::Layout;
 
 /// The layout that has just these strides, under its plainest name.
-#[cfg(any(feature = "ndarray", feature = "candle"))]
 fn layout_of(shape: &[u64], strides: &[i64]) -> Layout {
     // Of no elements the strides say nothing.
     if shape.contains(&0) { Layout::RowMajor } else { crate::dlpack::layout(shape, strides) }

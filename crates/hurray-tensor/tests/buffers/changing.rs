@@ -108,6 +108,8 @@ fn whoever_vouches_for_it_has_a_buffer_that_nobody_writes_to() {
 fn it_is_copied_while_it_changes() {
     use std::sync::atomic::{AtomicBool, Ordering};
 
+    use hurray_tensor::device::{Devices, Stream};
+    use hurray_tensor::{BufferMut, Ready};
     use memmap2::{Mmap, MmapMut};
 
     let file = tempfile::tempfile().unwrap();
@@ -122,6 +124,7 @@ fn it_is_copied_while_it_changes() {
     // SAFETY: the mapping is the closure's until it is called.
     let shared = unsafe { Buffer::adopt(region, move || drop(ours)) }.unwrap();
     let shared = shared.into_shared().unwrap();
+    let cpu = Stream::open(Devices::default().iter().next().unwrap()).unwrap();
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -137,6 +140,9 @@ fn it_is_copied_while_it_changes() {
             assert!(copy.iter().all(|byte| *byte <= 200));
             // What was copied does not change any more.
             assert_eq!(copy[..], kept);
+            let target = BufferMut::zeroed(shared.len()).unwrap();
+            let copy = cpu.copy(&Ready::everywhere(shared.as_buffer().clone()), target.into());
+            assert!(copy.unwrap().acquire_host().unwrap().iter().all(|byte| *byte <= 200));
             rounds += 1;
         }
     });
