@@ -157,7 +157,7 @@ unsafe impl Device for Model {
         Ok(1)
     }
 
-    fn close_stream(&self, _stream: u64) {}
+    unsafe fn close_stream(&self, _stream: u64) {}
 
     unsafe fn copy(&self, _stream: u64, _from: &Region, _to: &Region) -> Result<()> {
         panic!("models queue their own work")
