@@ -198,9 +198,9 @@ struct HurrayBuffer {
 
     /* Where the bytes are; which of these a device uses is a table in the specification. Each names
      * the *first byte of the buffer*: no offset is to be added to `address` or `host`. At least one
-     * of object, memory, address and host is there unless the buffer is empty; an empty one may have
-     * none, and is never dereferenced. The alignment that the handle declares holds for `address`
-     * and `host`; where there is neither, for the two offsets. */
+     * of object, address and host is there unless the buffer is empty; an empty one may have none,
+     * and is never dereferenced. The alignment that the handle declares holds for `address` and
+     * `host`; where there is neither, for `object_offset`. */
 
     /* The driver's object (VkBuffer, cl_mem, MTLBuffer, WGPUBuffer), 0 if none, and where in it the
      * buffer begins, in bytes. */

@@ -5,12 +5,13 @@
 use hurray_format::{Expected, Rule, Value};
 
 use super::COPY_BYTES;
-use super::handoff::{Copying, Omitted, Report};
+use super::handoff::{Omitted, Report};
 use super::managed::Managed;
 use super::parcel::{Contents, Exported};
 use super::plan::{Plan, Settled, is_writable, region};
 use super::stream::StreamOrder;
 use crate::buffer::{Buffer, Returned};
+use crate::copying::Copying;
 use crate::device::{Devices, Stream};
 use crate::error::{Error, Result};
 use crate::memory::refuse;

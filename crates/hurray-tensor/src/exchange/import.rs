@@ -59,7 +59,6 @@ impl Foreign {
             && handle.sync() == SyncMode::PRODUCER_SYNCED
         {
             let (_, region) = look_at(*pointer, handle, 0, request)?;
-            let descriptor = descriptor.to_owned();
             let buffer = Buffer::whole(Shared::settled(region, 0, self.into_owner()));
             return Ok(Offered::synced(Tensor::checked(descriptor, buffer)));
         }

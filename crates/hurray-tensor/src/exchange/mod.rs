@@ -29,7 +29,7 @@ pub use export::Exported;
 pub use foreign::Foreign;
 pub use produce::{ExportedProducer, Produce};
 pub use producer::ForeignProducer;
-pub use request::{Copying, Request};
+pub use request::Request;
 pub use status::Status;
 
 use hurray_format::{Error as FormatError, Expected, Rule, Value};

@@ -81,7 +81,7 @@ unsafe extern "C" fn release_buffer_after(buffer: *mut HurrayBuffer, done: *mut 
     // SAFETY: what the consumer gives for it keeps the header's rules.
     let status = unsafe { in_order::let_go_after(kept, done) };
     if status == Status::Ok {
-        kept.drop_event();
+        kept.empty();
         head.release = None;
         // SAFETY: the buffer held it, and is gone.
         unsafe { let_go(parcel, 1) }
@@ -118,12 +118,15 @@ pub(super) unsafe extern "C" fn release_event(sync: *mut HurraySync) {
 }
 
 impl Kept {
-    /// Drops the event, then the memory.
+    /// Drops the event, then the memory: all that is kept.
     #[inline]
     fn empty(&mut self) {
         self.drop_event();
         // Letting memory go does not panic.
         drop(self.keep.take());
+        if let Some(stream) = self.stream.take() {
+            quietly(move || drop(stream));
+        }
     }
 
     #[inline]

@@ -13,6 +13,7 @@ use super::raw::{
     NO_QUEUE_FAMILY, REQUEST_ALLOW_COPY, REQUEST_MUST_COPY, REQUEST_WRITABLE, struct_size,
 };
 use super::refuse;
+use crate::copying::Copying;
 use crate::device::{EventKind, Stream};
 use crate::error::Result;
 use crate::memory::Alignment;
@@ -22,12 +23,12 @@ use crate::memory::Alignment;
 /// ```
 /// use hurray_tensor::Alignment;
 /// use hurray_tensor::device::EventKind;
-/// use hurray_tensor::exchange::{Copying, Request};
+/// use hurray_tensor::{Copying, exchange::Request};
 ///
 /// let request = Request::any()
 ///     .events(&[EventKind::MultiWait])
 ///     .aligned(Alignment::PAGE)
-///     .copying(Copying::WhereNeeded);
+///     .copying(Copying::WhenNeeded);
 /// assert!(request.accepts_event(EventKind::MultiWait));
 /// ```
 #[derive(Clone, Debug)]
@@ -36,17 +37,6 @@ pub struct Request {
     /// The stream that the numbers name, where it is one of ours: it is open for as long as
     /// somebody may be told to wait on it.
     stream: Option<Stream>,
-}
-
-/// Whether a copy may, or must, be made to meet a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Copying {
-    /// What cannot be had without is refused.
-    Never,
-    /// Where the request cannot be met without.
-    WhereNeeded,
-    /// In any case.
-    Always,
 }
 
 impl Request {
@@ -130,7 +120,7 @@ impl Request {
         self.raw.flags &= !(REQUEST_ALLOW_COPY | REQUEST_MUST_COPY);
         self.raw.flags |= match copying {
             Copying::Never => 0,
-            Copying::WhereNeeded => REQUEST_ALLOW_COPY,
+            Copying::WhenNeeded => REQUEST_ALLOW_COPY,
             Copying::Always => REQUEST_ALLOW_COPY | REQUEST_MUST_COPY,
         };
         self
@@ -238,7 +228,7 @@ impl Request {
         if self.raw.flags & REQUEST_MUST_COPY != 0 {
             Copying::Always
         } else if self.raw.flags & REQUEST_ALLOW_COPY != 0 {
-            Copying::WhereNeeded
+            Copying::WhenNeeded
         } else {
             Copying::Never
         }
@@ -310,7 +300,7 @@ impl Request {
         let copied = raw.flags & BUFFER_COPIED != 0;
         let as_wanted = match self.may_copy() {
             Copying::Never => !copied,
-            Copying::WhereNeeded => true,
+            Copying::WhenNeeded => true,
             Copying::Always => copied || handle.byte_size() == 0,
         };
         (!as_wanted).then_some((Rule::ExchangeRequestCopy, "flags"))

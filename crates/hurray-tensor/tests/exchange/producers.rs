@@ -5,10 +5,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use hurray_tensor::Copying;
 use hurray_tensor::device::{Device, Devices, EventKind, Stream};
 use hurray_tensor::exchange::raw::{HurrayProducer, HurrayRequest, HurrayTensor};
 use hurray_tensor::exchange::{
-    Copying, Exported, ExportedProducer, ForeignProducer, Produce, Request, Status,
+    Exported, ExportedProducer, ForeignProducer, Produce, Request, Status,
 };
 use hurray_tensor::format::{Accept, Descriptor, DeviceTag, Dtype, MemoryClass, Rule, SyncMode};
 use hurray_tensor::{Alignment, BufferMut, DeclaredStream, Fence, Offered, Result, Tensor};
@@ -203,7 +204,7 @@ fn ours_are_asked_through_the_structs() {
     let refused = producer.produce(&writable, &accept, &devices).unwrap_err();
     assert_eq!(refused.rule(), Some(Rule::ExchangeProduceRefused));
     assert!(producer.last_error().unwrap().contains("exchange.request-copy"));
-    let copied = writable.copying(Copying::WhereNeeded);
+    let copied = writable.copying(Copying::WhenNeeded);
     let copied = producer.produce(&copied, &accept, &devices).unwrap().acquire_host().unwrap();
     assert!(copied.buffers()[0].is_writable());
     let aligned = Request::any().aligned(Alignment::PAGE);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hurray_format::{DeviceTag, MemoryClass, Rule};
 
-use super::stranger::{FOREIGN, foreign_region};
+use super::stranger::{FOREIGN, foreign_region, foreign_stream};
 use super::{Backend, allocate, filled, pattern, read_back, released_with_a_signal, stream};
 use crate::buffer::{Buffer, BufferMut, DeviceMemory};
 use crate::device::Device;
@@ -17,6 +17,8 @@ pub fn is_one_device(backend: &dyn Backend) {
     let identity = device.identity();
     assert_eq!(identity, again.identity());
     assert!(!identity.name.is_empty());
+    assert!(device.can_wait_for(identity));
+    assert!(!device.can_wait_for(foreign_stream().device().identity()));
     assert!(!device.classes().is_empty());
     for class in device.classes() {
         assert!(identity.tag.pairs_with(*class), "{} with {class}", identity.tag);
