@@ -4,7 +4,7 @@
 use crate::{
     Outcome,
     generated::{GENERATORS, Mode},
-    links, no_arguments, run,
+    links, no_arguments, promises, run,
     test::ADAPTERS,
 };
 
@@ -34,6 +34,8 @@ pub(crate) fn command(arguments: &[String]) -> Outcome {
     fuzz_lock_is_current()?;
     links::check()?;
     println!("found      what the Markdown files link to");
+    promises::check()?;
+    println!("found      what keeps each \"must\" of the founding text");
     for (name, generate) in GENERATORS {
         generate(Mode::Check).map_err(|error| format!("{error}; `cargo xtask {name}` makes it"))?;
         println!("current    cargo xtask {name}");

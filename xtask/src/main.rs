@@ -17,6 +17,7 @@ mod loom;
 mod memcheck;
 mod metadata;
 mod no_std;
+mod promises;
 mod python;
 mod rules;
 mod run;
@@ -32,7 +33,12 @@ type Command = (&'static str, &'static str, &'static str, fn(&[String]) -> Outco
 
 const COMMANDS: &[Command] = &[
     ("test", "[--no-skip] [PART..]", "every test, in parts", test::command),
-    ("lint", "", "format, clippy, rustdoc, links, and what is generated is current", lint::command),
+    (
+        "lint",
+        "",
+        "format, clippy, rustdoc, links, promises, and what is generated is current",
+        lint::command,
+    ),
     (
         "floors",
         "",
