@@ -79,7 +79,7 @@ fn memory_that_is_held_by_hand_is_released_after_the_work_that_uses_it() {
 
 /// A producer on the host completes an event; the stream waits for it, and the host does not.
 fn order_before_the_work(fault: Fault) {
-    model_within(4, move || {
+    model_within(3, move || {
         let device = Model::new(fault);
         let (watched, buffer) = Watched::new();
         let stream = stream_of(&device);
