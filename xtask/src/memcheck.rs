@@ -1,7 +1,8 @@
-//! The exchange of tensors with C under two checkers of memory.
+//! Buffers, and the exchange of tensors with C, under two checkers of memory.
 //!
-//! Valgrind runs the tests, and the programs of C, C++ and Rust that they leave behind, as they are;
-//! AddressSanitizer runs the tests compiled for it, which finds what does not reach the heap.
+//! Valgrind runs the tests of the exchange, and the programs of C, C++ and Rust that they leave
+//! behind, as they are; AddressSanitizer runs the tests compiled for it, which finds what does not
+//! reach the heap, and those of buffers.
 
 use std::{
     env, fs,
@@ -80,14 +81,20 @@ fn test_program() -> Outcome<PathBuf> {
 }
 
 fn address_sanitizer(target: &Path) -> Outcome {
-    let mut command = run::cargo(&["test", "--package", "hurray-tensor", "--test", TEST]);
-    command.args(["--test", "exchange_memory", "--target", &host()?, "--target-dir"]);
-    command.arg(target.join("asan")).arg("--").args(OTHERS);
+    let mut exchange = sanitized(target, &[TEST, "exchange_memory"])?;
     // The copies are built by flags of their own, which are not those of this build.
-    command.args(["--skip", "copies::"]);
+    run::show(exchange.arg("--").args(OTHERS).args(["--skip", "copies::"]))?;
+    run::show(&mut sanitized(target, &["buffers"])?)
+}
+
+/// Tests compiled for it, in a folder of their own.
+fn sanitized(target: &Path, tests: &[&str]) -> Outcome<Command> {
+    let mut command = run::cargo(&["test", "--package", "hurray-tensor", "--target", &host()?]);
+    command.arg("--target-dir").arg(target.join("asan"));
+    command.args(tests.iter().flat_map(|test| ["--test", test]));
     // The sanitizer is in the stable compiler, behind a flag that is not.
     command.env("RUSTC_BOOTSTRAP", "1").env("RUSTFLAGS", "-Zsanitizer=address");
-    run::show(&mut command)
+    Ok(command)
 }
 
 /// The machine that the compiler runs on. With a target named, flags do not reach build scripts.
