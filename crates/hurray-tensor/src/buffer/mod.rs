@@ -18,6 +18,7 @@ pub use fill::Unfilled;
 pub use host::HostBuffer;
 pub use mutable::{BufferMut, DeviceMemory};
 pub use shared::SharedBytes;
+pub(crate) use shared::copy_changing;
 
 use std::fmt;
 
@@ -249,6 +250,10 @@ impl Buffer {
 
     pub(crate) fn check_host(&self) -> Result<()> {
         self.check_address()?;
+        self.check_unchanging()
+    }
+
+    fn check_unchanging(&self) -> Result<()> {
         if self.memory.region.may_change && self.length > 0 {
             return Err(refuse(Rule::MemoryMayChange, "memory", Value::None, Expected::Unsaid));
         }

@@ -7,7 +7,7 @@ use std::ptr;
 use hurray_format::{DeviceTag, Expected, MemoryClass, Rule, Value};
 
 use super::{Device, EventKind, Identity, RawEvent};
-use crate::buffer::{BufferMut, DeviceMemory};
+use crate::buffer::{BufferMut, DeviceMemory, copy_changing};
 use crate::error::Result;
 use crate::memory::{Alignment, Region, Release, refuse};
 
@@ -81,8 +81,13 @@ unsafe impl Device for Cpu {
             let expected = Expected::OneOf("host memory");
             return Err(refuse(Rule::SyncDeviceMismatch, "memory", found, expected));
         }
-        // SAFETY: the caller promises that both regions are true and held, and that the
-        // target is as long. Regions of one process may still be the same memory.
+        if from.may_change {
+            // SAFETY: the caller promises that both regions are true and held, and that the
+            // target is as long. Somebody may write to the source meanwhile.
+            unsafe { copy_changing(from.host, to.host, length) }
+            return Ok(());
+        }
+        // SAFETY: as above. Regions of one process may still be the same memory.
         unsafe { ptr::copy(from.host, to.host, length) }
         Ok(())
     }

@@ -18,7 +18,7 @@ use super::raw::{DLPackVersion, DLTensor};
 use super::raw::{FLAG_IS_COPIED, FLAG_READ_ONLY, FLAG_SUBBYTE_PADDED};
 use super::stream::StreamOrder;
 use super::strides::{Sizes, Steps, layout, reach, row_major};
-use crate::buffer::{Buffer, BufferMut};
+use crate::buffer::{Buffer, BufferMut, copy_changing};
 use crate::device::Devices;
 use crate::error::{Error, Result};
 use crate::memory::{Region, as_u64, refuse};
@@ -197,15 +197,20 @@ impl Reading {
     fn copy(&self, most: u64) -> Result<BufferMut> {
         let (shape, region) = (&self.shape, &self.region);
         let steps = self.steps.clone().or_else(|| row_major(shape)).unwrap_or_default();
+        let still;
         let bytes: &[u8] = match usize::try_from(region.length) {
             Ok(0) => &[],
             _ if region.host.is_null() => {
                 let found = Value::Tag(u64::from(region.device.tag()));
                 return Err(refuse(Rule::MemoryNotHost, "device_tag", found, Expected::Unsaid));
             }
+            Ok(length) if region.may_change => {
+                still = self.at_one_time(length, most)?;
+                &still
+            }
             // SAFETY: as in `adopt`, whoever took the managed tensor over promised that this is
-            // memory of its elements, initialised where the CPU may look, and that nobody writes
-            // to it now. It is held until the copy is made. That the length is one of a slice
+            // memory of its elements, initialised where the CPU may look, and nobody writes to
+            // what does not change. It is held until the copy is made. That the length is one of a slice
             // was checked with the region.
             Ok(length) => unsafe { slice::from_raw_parts(region.host, length) },
             Err(_) => return Err(too_far()),
@@ -214,6 +219,19 @@ impl Reading {
         let place = Place::Steps { first: self.first, steps };
         let source = Source { bytes, shape, place, stored: self.stored };
         source.copy(Stored { dtype, bits: dtype.bits() }, most)
+    }
+
+    /// The bytes of memory that others may write to meanwhile, where nobody does.
+    fn at_one_time(&self, length: usize, most: u64) -> Result<BufferMut> {
+        if self.region.length > most {
+            let (found, expected) = (Value::Unsigned(self.region.length), Expected::AtMost(most));
+            return Err(refuse(Rule::DlpackCopyAboveLimit, "elements", found, expected));
+        }
+        let mut still = BufferMut::zeroed(length)?;
+        // SAFETY: as in `adopt`, this is memory that is there while `foreign` is held; the other
+        // was just made, as long.
+        unsafe { copy_changing(self.region.host, still.as_mut_ptr(), length) };
+        Ok(still)
     }
 
     #[cold]

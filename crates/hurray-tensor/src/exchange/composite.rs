@@ -2,6 +2,7 @@
 
 #![allow(unsafe_code, reason = "the members of structs of others are moved out here")]
 
+use std::collections::HashSet;
 use std::mem::offset_of;
 
 use hurray_format::{
@@ -9,8 +10,8 @@ use hurray_format::{
 };
 
 use super::foreign::{Foreign, check_pointer};
-use super::import::decode;
-use super::raw::HurrayTensor;
+use super::import::{buffer_structs, decode, named_twice};
+use super::raw::{HurrayBuffer, HurrayTensor};
 use super::refuse;
 use super::request::Request;
 use crate::device::Devices;
@@ -87,9 +88,9 @@ impl Foreign {
         request: Option<&Request>,
     ) -> Result<OfferedComposite> {
         let limits = accept.limits;
-        let mut found = Vec::new();
+        let mut found = Found::default();
         walk(self, &Walk { accept, devices, request }, 1, &mut found)?;
-        let mut rest = found.into_iter().map(Ok::<_, Error>);
+        let mut rest = found.tensors.into_iter().map(Ok::<_, Error>);
         let Some(head) = rest.next() else {
             let expected = Expected::AtLeast(1);
             return Err(refuse(Rule::CompositeTorn, "members", 0, Value::None, expected));
@@ -106,13 +107,15 @@ struct Walk<'a> {
     request: Option<&'a Request>,
 }
 
+#[derive(Default)]
+struct Found {
+    tensors: Vec<(Descriptor, Offered<Tensor>)>,
+    /// The structs of their buffers. Whoever releases one tensor must not release another's.
+    buffers: HashSet<*mut HurrayBuffer>,
+}
+
 /// Lists a tensor and what is in it, each head before its members.
-fn walk(
-    foreign: Foreign,
-    with: &Walk<'_>,
-    depth: usize,
-    found: &mut Vec<(Descriptor, Offered<Tensor>)>,
-) -> Result<()> {
+fn walk(foreign: Foreign, with: &Walk<'_>, depth: usize, found: &mut Found) -> Result<()> {
     let descriptor = decode(foreign.raw(), with.accept)?;
     let count = match descriptor.layout() {
         Layout::Composite(head) => head.member_count,
@@ -121,13 +124,20 @@ fn walk(
     check_counts(foreign.raw(), count, depth, &with.accept.limits)?;
     let raw = *foreign.raw();
     if count == 0 {
-        found.push((descriptor, foreign.open(with.accept, with.devices, with.request)?));
+        for buffer in buffer_structs(foreign.raw(), descriptor.buffer_count())? {
+            // A null pointer has a rule of its own.
+            if !found.buffers.insert(*buffer) && !buffer.is_null() {
+                return Err(named_twice());
+            }
+        }
+        let offered = foreign.open(with.accept, with.devices, with.request)?;
+        found.tensors.push((descriptor, offered));
         return Ok(());
     }
     check_pointer(raw.members, "members", offset_of!(HurrayTensor, members))?;
     // Held until its members are moved out.
     let owner = foreign.into_owner();
-    found.push((descriptor.clone(), Offered::synced(Tensor::new(descriptor, [])?)));
+    found.tensors.push((descriptor.clone(), Offered::synced(Tensor::new(descriptor, [])?)));
     for place in 0..usize::try_from(count).unwrap_or(0) {
         // SAFETY: whoever took the head promised that there are as many pointers.
         let member = unsafe { *raw.members.wrapping_add(place) };

@@ -21,7 +21,7 @@ pub struct Foreign(HurrayTensor);
 // SAFETY: what others hand over may be used and released from any thread; the header says so, and
 // whoever took it promised that its rules were kept.
 unsafe impl Send for Foreign {}
-// SAFETY: a shared reference reaches nothing.
+// SAFETY: a shared reference only reads structs that nobody writes to while they are not released.
 unsafe impl Sync for Foreign {}
 
 impl Foreign {
@@ -143,15 +143,15 @@ impl<T: Struct> Drop for Theirs<T> {
 pub(super) unsafe fn take<T: Struct>(from: *mut T) -> Result<T> {
     // SAFETY: passed on to the caller.
     let head = unsafe { head_of(from) }?;
-    if let Err(error) = check_head(head) {
-        let theirs = Theirs(*head);
-        head.release = None;
-        drop(theirs);
+    if let Err(error) = check_head(&head) {
+        // SAFETY: the four fields are there, as `head_of` saw.
+        unsafe { (*from.cast::<Head<T>>()).release = None };
+        drop(Theirs(head));
         return Err(error);
     }
     // SAFETY: of this version, and as large as the struct at least.
     let taken = unsafe { from.read() };
-    // SAFETY: as in `head_of`; the reference from there is not used any more.
+    // SAFETY: the four fields are there, as `head_of` saw.
     unsafe { (*from.cast::<Head<T>>()).release = None };
     Ok(taken)
 }
@@ -165,21 +165,21 @@ pub(super) unsafe fn take<T: Struct>(from: *mut T) -> Result<T> {
 pub(super) unsafe fn take_head<T: Struct>(from: *mut T) -> Result<Theirs<T>> {
     // SAFETY: passed on to the caller.
     let head = unsafe { head_of(from) }?;
-    let owner = Theirs(*head);
-    head.release = None;
-    Ok(owner)
+    // SAFETY: the four fields are there, as `head_of` saw.
+    unsafe { (*from.cast::<Head<T>>()).release = None };
+    Ok(Theirs(head))
 }
 
-/// The four fields of a struct that is not released.
+/// The four fields of a struct that is not released. They are copied: several may look at once.
 ///
 /// # Safety
 ///
-/// As [`Foreign::take`], for that struct, and nobody else may use it while the fields are borrowed.
+/// As [`Foreign::take`], for that struct, which nobody writes to meanwhile.
 #[inline]
-pub(super) unsafe fn head_of<'a, T: Struct>(from: *mut T) -> Result<&'a mut Head<T>> {
+pub(super) unsafe fn head_of<T: Struct>(from: *mut T) -> Result<Head<T>> {
     check_pointer(from, "struct", 0)?;
     // SAFETY: not null, aligned, and four fields long by the caller's word.
-    let head = unsafe { &mut *from.cast::<Head<T>>() };
+    let head = unsafe { *from.cast::<Head<T>>() };
     if head.release.is_none() {
         let at = offset_of!(HurrayTensor, release);
         return Err(refuse(Rule::ExchangeReleased, "release", at, Value::None, Expected::Unsaid));

@@ -13,6 +13,7 @@ use super::signal::Signal;
 use super::timeline::Timeline;
 use super::watch::{AtWork, Waiter, Watch};
 use super::{failed, locked};
+use crate::buffer::copy_changing;
 use crate::error::{Error, Result};
 use crate::memory::{Region, Release};
 
@@ -21,7 +22,13 @@ static STREAMS: Mutex<BTreeMap<u64, Arc<Queue>>> = Mutex::new(BTreeMap::new());
 
 /// What a stream does, one after another.
 pub(super) enum Work {
-    Copy { from: Stretch, to: Stretch, length: usize },
+    /// The bool says that somebody else may write to what is copied.
+    Copy {
+        from: Stretch,
+        to: Stretch,
+        length: usize,
+        changes: bool,
+    },
     Complete(Signal),
     Wait(Signal),
     Call(Box<dyn FnOnce() + Send>),
@@ -159,7 +166,11 @@ impl Queue {
 
     fn do_one(&self, work: Work) -> Result<(), &'static str> {
         match work {
-            Work::Copy { from, to, length } => copy(&from, &to, length),
+            Work::Copy { .. } if locked(&self.state).has_failed => {
+                // What it should have waited for may be under way. It is left as it was.
+                Ok(())
+            }
+            Work::Copy { from, to, length, changes } => copy(&from, &to, length, changes),
             Work::Complete(signal) => signal.complete().map_err(|_| "an event was not signalled"),
             Work::Wait(signal) => {
                 let waited = self.watch.sleep(Waiter::Stream(self.handle), signal);
@@ -174,11 +185,16 @@ impl Queue {
     }
 }
 
-fn copy(from: &Stretch, to: &Stretch, length: usize) -> Result<(), &'static str> {
+fn copy(from: &Stretch, to: &Stretch, length: usize, changes: bool) -> Result<(), &'static str> {
     let (from, _held) = place(from)?;
     let (to, _also_held) = place(to)?;
-    // SAFETY: mapped memory is held here and has the length, as was found when the copy was
-    // queued; of other memory whoever queued the copy promised it. The two may be one memory.
+    if changes {
+        // SAFETY: mapped memory is held here and has the length, as was found when the copy was
+        // queued; of other memory whoever queued the copy promised it.
+        unsafe { copy_changing(from, to, length) }
+        return Ok(());
+    }
+    // SAFETY: as above. The two may be one memory.
     unsafe { ptr::copy(from, to, length) }
     Ok(())
 }
