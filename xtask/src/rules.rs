@@ -31,8 +31,8 @@ fn page() -> Outcome<String> {
          Made by `cargo xtask rules` from `crates/hurray-format/src/rules.rs`.\n\n\
          *corrupt*: these bytes break a rule. *unsupported*: legal, but not understood here,\n\
          or by agreement only. *refused*: over a limit the reader set, or not done unless asked\n\
-         for by name. *peer*: the other side of an exchange broke its rules. *misuse*: a mistake\n\
-         of the calling program.\n",
+         for by name. *peer*: the other side of an exchange broke its rules. *system*: the\n\
+         operating system or a driver said no. *misuse*: a mistake of the calling program.\n",
     );
     for ((page, family), rules) in families {
         write!(

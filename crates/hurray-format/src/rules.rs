@@ -18,19 +18,22 @@ pub enum Fault {
     Refused,
     /// The other side of an exchange broke its rules.
     Peer,
+    /// The operating system or a driver said no.
+    System,
     /// A mistake of the calling program.
     Misuse,
 }
 
 impl Fault {
     /// The word used in messages and JSON: `corrupt`, `unsupported`, `refused`, `peer`,
-    /// `misuse`.
+    /// `system`, `misuse`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Corrupt => "corrupt",
             Self::Unsupported => "unsupported",
             Self::Refused => "refused",
             Self::Peer => "peer",
+            Self::System => "system",
             Self::Misuse => "misuse",
         }
     }
@@ -381,6 +384,7 @@ rules! {
     FileTensorBufferCount = "file.tensor.buffer-count", "06", Misuse, "another number of buffers than the descriptor has";
     FileTensorChecksumMismatch = "file.tensor.checksum-mismatch", "06", Corrupt, "a buffer does not match its CRC-32C in hurray.crc32c.*";
     FileTensorChecksumKey = "file.tensor.checksum-key", "06", Corrupt, "a hurray.crc32c.* value is not one u64 a buffer, or names no tensor";
+    FileTensorSequenceLengthsKey = "file.tensor.sequence-lengths-key", "06", Corrupt, "a hurray.seq_lens.* value is no array of u64, or names no tensor";
     FileTensorAliasKey = "file.tensor.alias-key", "06", Corrupt, "a hurray.alias.* value names no tensor, or shadows one";
     // The contents of sparse and paged buffers
     SparseOutOfMemory = "sparse.out-of-memory", "04", Refused, "not enough memory to look for duplicate entries";
@@ -455,7 +459,7 @@ rules! {
     DeviceExport = "device.export", "01", Unsupported, "the device cannot hand this to another process";
     DeviceEventKind = "device.event-kind", "10", Unsupported, "the device has no such kind of event";
     DeviceImport = "device.import", "01", Peer, "what another process handed over is no memory or event, or may be cut short";
-    DeviceFailed = "device.failed", "01", Peer, "the device's driver reports a failure";
+    DeviceFailed = "device.failed", "01", System, "the device's driver reports a failure";
     // The exchange structs
     ExchangeNull = "exchange.null", "10", Peer, "a null pointer where a struct, an array or a callback must be";
     ExchangeReleased = "exchange.released", "10", Peer, "the struct was released or consumed before";

@@ -2,8 +2,10 @@
 
 pub use hurray_format as format;
 
+#[cfg(any(feature = "ndarray", feature = "candle"))]
 mod adapt;
 mod buffer;
+mod copying;
 pub mod device;
 pub mod dlpack;
 mod element;
@@ -20,6 +22,7 @@ mod stream;
 mod tensor;
 
 pub use buffer::{Buffer, BufferMut, DeviceMemory, HostBuffer, Returned, SharedBytes, Unfilled};
+pub use copying::Copying;
 pub use element::Element;
 pub use error::{Error, Place, Result};
 pub use file::{Access, AtomicFile, File, FileTensor, FileWriter, OpenOptions, WriteOptions, save};

@@ -20,9 +20,17 @@ pub(super) fn kind_fault(key: &str, value: &KvValue<'_>) -> Option<Rule> {
     if key.starts_with(ALIAS_KEY) {
         return (value.kind() != KvKind::String).then_some(Rule::FileTensorAliasKey);
     }
-    let of_numbers = key.starts_with(CHECKSUM_KEY) || key.starts_with(SEQUENCE_LENGTHS_KEY);
+    let (_, rule) = of_numbers(key)?;
     let is_numbers = matches!(value, KvValue::Array(array) if array.element() == KvKind::U64);
-    (of_numbers && !is_numbers).then_some(Rule::FileTensorChecksumKey)
+    (!is_numbers).then_some(rule)
+}
+
+/// The tensor that a key has numbers for, and the rule that other values break.
+pub(super) fn of_numbers(key: &str) -> Option<(&str, Rule)> {
+    let checksums = (CHECKSUM_KEY, Rule::FileTensorChecksumKey);
+    let lengths = (SEQUENCE_LENGTHS_KEY, Rule::FileTensorSequenceLengthsKey);
+    let named = |(prefix, rule)| Some((key.strip_prefix(prefix)?, rule));
+    [checksums, lengths].into_iter().find_map(named)
 }
 
 impl Kv {

@@ -8,7 +8,7 @@ use core::ops::Range;
 
 use super::container::{Container, Placement};
 use super::index::Entry;
-use super::keys::{ALIAS_KEY, CHECKSUM_KEY, SEQUENCE_LENGTHS_KEY, kind_fault};
+use super::keys::{ALIAS_KEY, CHECKSUM_KEY, kind_fault, of_numbers};
 use super::kv::KvValue;
 use super::{FILE_HEADER_LEN, FILE_TRAILER_LEN};
 use crate::accept::Accept;
@@ -290,7 +290,8 @@ impl Container {
     ///
     /// # Errors
     ///
-    /// `file.tensor.alias-key`, `file.tensor.checksum-key`.
+    /// `file.tensor.alias-key`, `file.tensor.checksum-key`,
+    /// `file.tensor.sequence-lengths-key`.
     pub fn check_keys(&self) -> Result<()> {
         for (key, value) in self.kv().iter() {
             let shown = Value::first_of(key.as_bytes());
@@ -304,13 +305,11 @@ impl Container {
                     return Err(self.refuse_key(Rule::FileTensorAliasKey, shown, expected));
                 }
             }
-            let prefixes = [CHECKSUM_KEY, SEQUENCE_LENGTHS_KEY];
-            let tensor = prefixes.iter().find_map(|prefix| key.strip_prefix(prefix));
-            if tensor.is_some_and(|tensor| self.index().find(tensor).is_none())
-                || kind_fault(key, &value).is_some()
+            if let Some((tensor, rule)) = of_numbers(key)
+                && (self.index().find(tensor).is_none() || kind_fault(key, &value).is_some())
             {
                 let expected = Expected::OneOf("an array of uint64 for a tensor of this file");
-                return Err(self.refuse_key(Rule::FileTensorChecksumKey, shown, expected));
+                return Err(self.refuse_key(rule, shown, expected));
             }
         }
         Ok(())

@@ -175,7 +175,7 @@ impl TensorRef<'_> {
         let strides: Vec<i64> = steps.collect();
         let first = layout.start_offset().saturating_mul(usize_of(dtype.bits().div_ceil(8)));
         let descriptor = Descriptor::builder(dtype, &shape)
-            .layout(layout_of(dtype, &shape, &strides)?)
+            .layout(layout_of(&shape, &strides))
             .byte_offset(as_u64(first))
             .buffers([BufferHandle::cpu(as_u64(bytes.len()))])
             .build()?;

@@ -6,24 +6,10 @@ mod candle;
 #[cfg(feature = "ndarray")]
 mod ndarray;
 
-#[cfg(any(feature = "ndarray", feature = "candle"))]
-use hurray_format::{Descriptor, Dtype, Layout, List};
-
-#[cfg(any(feature = "ndarray", feature = "candle"))]
-use crate::error::Result;
+use hurray_format::Layout;
 
 /// The layout that has just these strides, under its plainest name.
-#[cfg(any(feature = "ndarray", feature = "candle"))]
-fn layout_of(dtype: Dtype, shape: &[u64], strides: &[i64]) -> Result<Layout> {
-    if shape.contains(&0) {
-        return Ok(Layout::RowMajor);
-    }
-    for layout in [Layout::RowMajor, Layout::ColumnMajor] {
-        let is_scalar = shape.is_empty() && layout == Layout::ColumnMajor;
-        let plain = Descriptor::builder(dtype, shape).layout(layout.clone()).build();
-        if !is_scalar && plain?.strides().is_some_and(|plain| plain[..] == *strides) {
-            return Ok(layout);
-        }
-    }
-    Ok(Layout::strided(List::new(strides)))
+fn layout_of(shape: &[u64], strides: &[i64]) -> Layout {
+    // Of no elements the strides say nothing.
+    if shape.contains(&0) { Layout::RowMajor } else { crate::dlpack::layout(shape, strides) }
 }

@@ -65,7 +65,7 @@ impl Tensor {
     pub fn from_ndarray<T: Element, D: Dimension>(array: Array<T, D>) -> Result<Self> {
         let shape: Vec<u64> = array.shape().iter().copied().map(as_u64).collect();
         let strides: Vec<i64> = array.strides().iter().map(|stride| wide(*stride)).collect();
-        let layout = layout_of(T::DTYPE, &shape, &strides)?;
+        let layout = layout_of(&shape, &strides);
         let (elements, first) = array.into_raw_vec_and_offset();
         let first = first.filter(|_| !shape.contains(&0)).unwrap_or(0);
         let byte_offset = as_u64(first.saturating_mul(size_of::<T>()));

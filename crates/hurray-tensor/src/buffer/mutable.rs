@@ -97,7 +97,8 @@ impl Deref for BufferMut {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        self.0.bytes_unchecked()
+        // SAFETY: it is our own memory, or was checked not to be marked as changing.
+        unsafe { self.0.bytes_unchanging() }
     }
 }
 
@@ -132,8 +133,8 @@ impl From<BufferMut> for Buffer {
 pub struct DeviceMemory(Buffer);
 
 impl DeviceMemory {
-    /// Takes memory that nobody else holds and that may be written to. What others can still change
-    /// has others in it, however few hold it here.
+    /// Takes memory that nobody else holds and that may be written to. In what others can change
+    /// there are others, however few hold it here.
     ///
     /// # Errors
     ///

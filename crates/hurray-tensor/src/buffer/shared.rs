@@ -71,7 +71,7 @@ impl SharedBytes {
             // SAFETY: as many bytes lie inside the region from there on, which is host memory for
             // as long as it is held, as whoever made it promised. `into` is borrowed exclusively,
             // so that it is not that memory.
-            unsafe { copy_changing(first.wrapping_add(start), into.as_mut_ptr(), into.len()) };
+            unsafe { copy_changing(first.wrapping_add(start), into) };
         }
         Ok(())
     }
@@ -96,8 +96,8 @@ impl SharedBytes {
     /// Nobody may write to them while they are borrowed: no other process, no device, no other
     /// mapping of the same memory in this one.
     pub unsafe fn as_slice(&self) -> &[u8] {
-        // That nobody writes to them meanwhile is the caller's promise, in place of the region's.
-        self.0.bytes_unchecked()
+        // SAFETY: passed on to the caller.
+        unsafe { self.0.bytes_unchanging() }
     }
 
     /// The same memory as a buffer that does not change any more, and that nobody may write to.
@@ -126,26 +126,26 @@ impl fmt::Debug for SharedBytes {
 ///
 /// # Safety
 ///
-/// For the length of the call, from `from` on `length` bytes must be readable, and from `to` on as
-/// many must be the caller's to write.
-pub(crate) unsafe fn copy_changing(from: *const u8, to: *mut u8, length: usize) {
+/// From `from` on as many bytes as `into` has must be readable for the length of the call.
+pub(crate) unsafe fn copy_changing(from: *const u8, into: &mut [u8]) {
     const WORD: usize = size_of::<usize>();
-    let front = from.align_offset(WORD).min(length);
-    let words = length.saturating_sub(front).div_euclid(WORD);
-    let behind = front.saturating_add(words.saturating_mul(WORD));
-    for at in (0..front).chain(behind..length) {
+    let front = from.align_offset(WORD).min(into.len());
+    let (front, rest) = into.split_at_mut(front);
+    let words = from.wrapping_add(front.len());
+    let (middle, back) = rest.as_chunks_mut::<WORD>();
+    let behind = words.wrapping_add(middle.as_flattened().len());
+    for (place, byte) in front.iter_mut().enumerate() {
         // SAFETY: inside the bytes that the caller promises.
-        let byte = unsafe { read_byte(from.wrapping_add(at)) };
-        // SAFETY: as above.
-        unsafe { to.wrapping_add(at).write(byte) };
+        *byte = unsafe { read_byte(from.wrapping_add(place)) };
     }
-    let (first, target) = (from.wrapping_add(front), to.wrapping_add(front));
-    for at in 0..words {
+    for (place, word) in middle.iter_mut().enumerate() {
         // SAFETY: a whole word inside the bytes that the caller promises, at a multiple of its
         // size.
-        let word = unsafe { read_word(first.cast::<usize>().wrapping_add(at)) };
-        // SAFETY: as many bytes inside those that the caller promises, wherever they lie.
-        unsafe { target.cast::<usize>().wrapping_add(at).write_unaligned(word) };
+        *word = unsafe { read_word(words.cast::<usize>().wrapping_add(place)) }.to_ne_bytes();
+    }
+    for (place, byte) in back.iter_mut().enumerate() {
+        // SAFETY: inside the bytes that the caller promises.
+        *byte = unsafe { read_byte(behind.wrapping_add(place)) };
     }
 }
 

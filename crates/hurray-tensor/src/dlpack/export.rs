@@ -5,12 +5,13 @@
 use hurray_format::{Expected, Rule, Value};
 
 use super::COPY_BYTES;
-use super::handoff::{Copying, Omitted, Report};
+use super::handoff::{Omitted, Report};
 use super::managed::Managed;
 use super::parcel::{Contents, Exported};
 use super::plan::{Plan, Settled, is_writable, region};
 use super::stream::StreamOrder;
 use crate::buffer::{Buffer, Returned};
+use crate::copying::Copying;
 use crate::device::{Devices, Stream};
 use crate::error::{Error, Result};
 use crate::memory::refuse;
@@ -114,7 +115,10 @@ impl Export<'_> {
     ///
     /// # Safety
     ///
-    /// `stream` must be a stream of the tensor's device that is open.
+    /// `stream` must be a stream of the tensor's device that is open. Where one is named, or −1, what
+    /// is exported may be used by work alone that runs after the producer's: on that stream, or
+    /// where the consumer saw to the order; that holds for a [`Foreign`](super::Foreign) made of it
+    /// too.
     ///
     /// # Errors
     ///

@@ -2,21 +2,6 @@
 
 use super::stream::StreamOrder;
 
-/// Whether elements may be copied.
-///
-/// A copy is row-major, in memory of the host, and belongs to whoever asked for it alone. It can
-/// be made of what the CPU may look at.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Copying {
-    /// What would have to be copied is refused, with the reason.
-    #[default]
-    Never,
-    /// What cannot be handed over where it is, is copied.
-    WhenNeeded,
-    /// A copy is made in any case.
-    Always,
-}
-
 /// Why elements were copied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]

@@ -12,13 +12,14 @@ use super::copy::{Place, Source};
 use super::device::{self, Handle};
 use super::dtype::{Stored, stored};
 use super::foreign::Foreign;
-use super::handoff::{Copying, Omitted, Others, Reason, Report, Terms};
+use super::handoff::{Omitted, Others, Reason, Report, Terms};
 use super::managed::Managed;
 use super::raw::{DLPackVersion, DLTensor};
 use super::raw::{FLAG_IS_COPIED, FLAG_READ_ONLY, FLAG_SUBBYTE_PADDED};
 use super::stream::StreamOrder;
 use super::strides::{Sizes, Steps, layout, reach, row_major};
 use crate::buffer::{Buffer, BufferMut, copy_changing};
+use crate::copying::Copying;
 use crate::device::Devices;
 use crate::error::{Error, Result};
 use crate::memory::{Region, as_u64, refuse};
@@ -185,8 +186,8 @@ impl Reading {
     /// The tensor where it is. `foreign` is let go of with the memory.
     fn adopt<M: Managed>(self, foreign: Foreign<M>) -> Result<Tensor> {
         // SAFETY: whoever took `foreign` over promised that elements lie where its shape, strides
-        // and offset say, which is this region, until its deleter is called, and what others do
-        // with it. It is called when the last share in the buffer is dropped, or here, where the
+        // and offset say, that all between the lowest and the highest of them, which is this
+        // region, is memory until its deleter is called, and what others do with it. It is called when the last share in the buffer is dropped, or here, where the
         // region is refused.
         let buffer = unsafe { Buffer::adopt(self.region, move || drop(foreign)) }?;
         let layout = self.steps.map_or(Layout::RowMajor, |steps| layout(&self.shape, &steps));
@@ -209,9 +210,9 @@ impl Reading {
                 &still
             }
             // SAFETY: as in `adopt`, whoever took the managed tensor over promised that this is
-            // memory of its elements, initialised where the CPU may look, and nobody writes to
-            // what does not change. It is held until the copy is made. That the length is one of a slice
-            // was checked with the region.
+            // memory, initialised where the CPU may look, and that nobody writes to what does not
+            // change. It is held until the copy is made. That the length is one of a slice was
+            // checked with the region.
             Ok(length) => unsafe { slice::from_raw_parts(region.host, length) },
             Err(_) => return Err(too_far()),
         };
@@ -221,16 +222,16 @@ impl Reading {
         source.copy(Stored { dtype, bits: dtype.bits() }, most)
     }
 
-    /// The bytes of memory that others may write to meanwhile, where nobody does.
+    /// The bytes as they are now, of memory that others may write to meanwhile: also those between
+    /// elements, which count against the limit too.
     fn at_one_time(&self, length: usize, most: u64) -> Result<BufferMut> {
         if self.region.length > most {
             let (found, expected) = (Value::Unsigned(self.region.length), Expected::AtMost(most));
             return Err(refuse(Rule::DlpackCopyAboveLimit, "elements", found, expected));
         }
         let mut still = BufferMut::zeroed(length)?;
-        // SAFETY: as in `adopt`, this is memory that is there while `foreign` is held; the other
-        // was just made, as long.
-        unsafe { copy_changing(self.region.host, still.as_mut_ptr(), length) };
+        // SAFETY: as in `adopt`, this is memory of that length while `foreign` is held.
+        unsafe { copy_changing(self.region.host, &mut still) };
         Ok(still)
     }
 

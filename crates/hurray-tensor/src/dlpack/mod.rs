@@ -10,7 +10,7 @@
 //! read, of a [`Foreign`] nothing is believed but its deleter until it is imported.
 //!
 //! Memory is handed over where it is. Where it cannot be, it is refused by a rule; a copy is made
-//! where [`Copying`] names it, and told of in a [`Report`].
+//! where [`Copying`](crate::Copying) names it, and told of in a [`Report`].
 //!
 //! ```
 //! use hurray_tensor::Tensor;
@@ -43,11 +43,13 @@ pub use device::{device_of, device_tag, device_type};
 pub use dtype::data_type;
 pub use export::{Export, Marking};
 pub use foreign::Foreign;
-pub use handoff::{Copying, Omitted, Others, Reason, Report, Terms};
+pub use handoff::{Omitted, Others, Reason, Report, Terms};
 pub use import::{Import, Imported};
 pub use managed::Managed;
 pub use parcel::Exported;
 pub use stream::StreamOrder;
+#[cfg(any(feature = "ndarray", feature = "candle"))]
+pub(crate) use strides::layout;
 
 /// The most bytes that a copy may take, unless told otherwise.
 const COPY_BYTES: u64 = 1 << 30;

@@ -6,7 +6,7 @@
 //! it can be released, until all of it was checked.
 //!
 //! ```text
-//! Tensor, Offered, Composite --Exported--> HurrayTensor --Foreign--> Offered, OfferedComposite
+//! Tensor, Offered, Composite --Exported--> HurrayTensor --Foreign--> Offered
 //! impl Produce --ExportedProducer--> HurrayProducer --ForeignProducer--> Foreign
 //! ```
 
@@ -15,20 +15,21 @@ mod composite;
 mod export;
 mod foreign;
 mod import;
+mod in_order;
 mod parcel;
 mod produce;
 mod producer;
 pub mod raw;
+mod released;
 mod request;
 mod shares;
 mod status;
 
-pub use composite::OfferedComposite;
 pub use export::Exported;
 pub use foreign::Foreign;
 pub use produce::{ExportedProducer, Produce};
 pub use producer::ForeignProducer;
-pub use request::{Copying, Request};
+pub use request::Request;
 pub use status::Status;
 
 use hurray_format::{Error as FormatError, Expected, Rule, Value};

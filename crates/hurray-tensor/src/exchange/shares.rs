@@ -4,8 +4,9 @@ use hurray_format::Descriptor;
 
 use super::export::Exported;
 use super::produce::Produce;
-use super::request::{Copying, Request};
+use super::request::Request;
 use crate::buffer::{Buffer, BufferMut};
+use crate::copying::Copying;
 use crate::error::Result;
 use crate::tensor::Tensor;
 
@@ -19,7 +20,7 @@ impl Produce for Tensor {
     fn produce(&mut self, request: &Request) -> Result<Exported> {
         let copies = match request.may_copy() {
             Copying::Always => true,
-            Copying::WhereNeeded => request.wants_writable(),
+            Copying::WhenNeeded => request.wants_writable(),
             Copying::Never => false,
         };
         if !copies {

@@ -81,6 +81,7 @@ impl From<Fault> for Status {
             Fault::Unsupported => Self::Unsupported,
             Fault::Refused => Self::Refused,
             Fault::Peer => Self::Peer,
+            Fault::System => Self::System,
             Fault::Misuse => Self::Misuse,
             // A fault that the format learns of later is nobody's but ours until it is listed here.
             _ => Self::Panic,
@@ -92,7 +93,6 @@ impl From<Rule> for Status {
     fn from(rule: Rule) -> Self {
         match rule {
             Rule::SparseOutOfMemory | Rule::MemoryTooLarge => Self::OutOfMemory,
-            Rule::DeviceFailed => Self::System,
             rule => Self::from(rule.fault()),
         }
     }

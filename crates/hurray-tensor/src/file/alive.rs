@@ -97,7 +97,7 @@ impl FileTensor<'_> {
     ///
     /// # Errors
     ///
-    /// `file.tensor.checksum-key` where what the file says is no list of numbers.
+    /// `file.tensor.sequence-lengths-key` where what the file says is no list of numbers.
     pub fn sequence_lengths(&self) -> Result<Option<Vec<u64>>> {
         let (kv, name) = (self.file().kv(), self.name());
         let lengths = kv.sequence_lengths(name);
@@ -106,7 +106,7 @@ impl FileTensor<'_> {
         {
             let found = Value::Tag(value.kind() as u64);
             let expected = Expected::OneOf("an array of uint64");
-            let rule = Rule::FileTensorChecksumKey;
+            let rule = Rule::FileTensorSequenceLengthsKey;
             return Err(self.located(FormatError::new(rule, "kv", 0, found, expected)));
         }
         Ok(lengths)

@@ -244,7 +244,8 @@ impl File {
                 | Rule::FilePaddingNotZero
                 | Rule::FileIndexTensorNotListed
                 | Rule::FileTensorAliasKey
-                | Rule::FileTensorChecksumKey => return error,
+                | Rule::FileTensorChecksumKey
+                | Rule::FileTensorSequenceLengthsKey => return error,
                 _ => format.offset(),
             },
         };

@@ -157,7 +157,8 @@ fn it_is_copied_on_a_stream_while_it_changes() {
 
 #[test]
 fn it_is_handed_over_and_copied_while_it_changes() {
-    use hurray_tensor::dlpack::{Copying, Exported, Foreign, Import};
+    use hurray_tensor::Copying;
+    use hurray_tensor::dlpack::{Exported, Foreign, Import};
 
     while_it_is_written_to(|buffer| {
         let tensor = Tensor::dense(Dtype::UInt8, &[128], buffer).unwrap();
@@ -181,6 +182,8 @@ fn it_is_handed_over_and_copied_while_it_changes() {
 fn it_is_copied_while_it_changes() {
     use std::sync::atomic::{AtomicBool, Ordering};
 
+    use hurray_tensor::device::{Devices, Stream};
+    use hurray_tensor::{BufferMut, Ready};
     use memmap2::{Mmap, MmapMut};
 
     let file = tempfile::tempfile().unwrap();
@@ -195,6 +198,7 @@ fn it_is_copied_while_it_changes() {
     // SAFETY: the mapping is the closure's until it is called.
     let shared = unsafe { Buffer::adopt(region, move || drop(ours)) }.unwrap();
     let shared = shared.into_shared().unwrap();
+    let cpu = Stream::open(Devices::default().iter().next().unwrap()).unwrap();
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -210,6 +214,9 @@ fn it_is_copied_while_it_changes() {
             assert!(copy.iter().all(|byte| *byte <= 200));
             // What was copied does not change any more.
             assert_eq!(copy[..], kept);
+            let target = BufferMut::zeroed(shared.len()).unwrap();
+            let copy = cpu.copy(&Ready::everywhere(shared.as_buffer().clone()), target.into());
+            assert!(copy.unwrap().acquire_host().unwrap().iter().all(|byte| *byte <= 200));
             rounds += 1;
         }
     });

@@ -1,5 +1,6 @@
 //! One test for each public report about DLPack elsewhere, by its id.
 
+use hurray_tensor::Copying;
 use hurray_tensor::dlpack::raw::*;
 use hurray_tensor::dlpack::*;
 use hurray_tensor::format::{Descriptor, Dtype, Layout, Rule, Tiled};

@@ -1,5 +1,6 @@
 //! Copies: only where they are named, of what, and how large.
 
+use hurray_tensor::Copying;
 use hurray_tensor::dlpack::raw::*;
 use hurray_tensor::dlpack::*;
 use hurray_tensor::format::{Dtype, Layout, Morton, Rule};

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
+use hurray_tensor::Copying;
 use hurray_tensor::device::*;
 use hurray_tensor::dlpack::raw::*;
 use hurray_tensor::dlpack::*;

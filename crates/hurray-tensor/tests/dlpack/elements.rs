@@ -1,5 +1,6 @@
 //! The table of element types, both ways, against a second one written down here.
 
+use hurray_tensor::Copying;
 use hurray_tensor::dlpack::raw::*;
 use hurray_tensor::dlpack::*;
 use hurray_tensor::format::{Coo, Descriptor, Dtype, ExtensionType, Layout, PerTensor};

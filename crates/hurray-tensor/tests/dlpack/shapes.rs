@@ -1,5 +1,6 @@
 //! Any shape and strides, element by element against a reader that knows nothing but the struct.
 
+use hurray_tensor::Copying;
 use hurray_tensor::dlpack::raw::*;
 use hurray_tensor::dlpack::*;
 use hurray_tensor::format::{Dtype, Layout};

@@ -21,6 +21,7 @@ pub(crate) const COMPOSITE: u32 = 5;
 pub(crate) const QUANTIZED: u32 = 6;
 pub(crate) const EMPTY: u32 = 7;
 pub(crate) const NESTED: u32 = 8;
+pub(crate) const DEEP: u32 = 9;
 
 /// The stream that it orders.
 pub(crate) const ORDERED_STREAM: u64 = 0x5EED;

@@ -5,10 +5,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use hurray_tensor::Copying;
 use hurray_tensor::device::{Device, Devices, EventKind, Stream};
 use hurray_tensor::exchange::raw::{HurrayProducer, HurrayRequest, HurrayTensor};
 use hurray_tensor::exchange::{
-    Copying, Exported, ExportedProducer, ForeignProducer, Produce, Request, Status,
+    Exported, ExportedProducer, ForeignProducer, Produce, Request, Status,
 };
 use hurray_tensor::format::{Accept, Descriptor, DeviceTag, Dtype, MemoryClass, Rule, SyncMode};
 use hurray_tensor::{Alignment, BufferMut, DeclaredStream, Fence, Offered, Result, Tensor};
@@ -240,7 +241,7 @@ fn ours_are_asked_through_the_structs() {
     let refused = producer.produce(&writable, &accept, &devices).unwrap_err();
     assert_eq!(refused.rule(), Some(Rule::ExchangeProduceRefused));
     assert!(producer.last_error().unwrap().contains("exchange.request-copy"));
-    let copied = writable.copying(Copying::WhereNeeded);
+    let copied = writable.copying(Copying::WhenNeeded);
     let copied = producer.produce(&copied, &accept, &devices).unwrap().acquire_host().unwrap();
     assert!(copied.buffers()[0].is_writable());
     let aligned = Request::any().aligned(Alignment::PAGE);
@@ -294,6 +295,27 @@ fn requests_are_checked_before_they_are_met() {
     unsafe { raw.release.unwrap()(&raw mut raw) };
     // SAFETY: released, as its struct says.
     assert_eq!(unsafe { produce(&raw mut raw, &raw const request, &raw mut out) }, -4);
+}
+
+#[test]
+fn a_stream_that_was_named_is_open_for_as_long_as_it_may_be_waited_for() {
+    let tensor = Tensor::dense(Dtype::Float32, &[3, 4], device_memory(&[0; 48]).0).unwrap();
+    let driver = TestDevice::new(None);
+    let device: Arc<dyn Device> = Arc::<TestDevice>::clone(&driver);
+    let ours = Ours { tensor, device: Arc::clone(&device), asked: Arc::default() };
+    let mut producer = take(ExportedProducer::new(ours).into_raw());
+
+    let stream = Stream::open(&device).unwrap();
+    let request = Request::any().on(&stream);
+    drop(stream);
+    // Also where the device is not at hand otherwise.
+    let offered = producer.produce(&request, &Accept::default(), &Devices::default()).unwrap();
+    assert_eq!(offered.sync_mode(0), SyncMode::CONSUMER_STREAM);
+    drop(request);
+    assert_eq!(driver.closed.load(Ordering::Relaxed), 0);
+    drop(offered.acquire().unwrap());
+    assert_eq!(driver.recorded.load(Ordering::Relaxed), 1);
+    assert_eq!(driver.closed.load(Ordering::Relaxed), 1);
 }
 
 #[test]

@@ -103,6 +103,38 @@ fn what_is_ready_is_held_on_each_of_its_streams() {
     });
 }
 
+/// Work that was queued before the rest of it failed, or before a panic, has its memory.
+#[test]
+fn what_is_produced_half_way_is_held() {
+    each_hold_is_needed(2, |scene| {
+        let source = scene.memory(0, STANDARD).freeze();
+        let target = scene.memory(0, STANDARD);
+        let work = |to: &Region| {
+            let ready = Offered::synced(source).acquire_on(&[&scene.producer])?;
+            copy_by_hand(&scene.producer, &ready, to);
+            Err(ready.regions_on(&scene.other_producer).unwrap_err())
+        };
+        // SAFETY: the work is a copy inside the target, of a source that is held.
+        let refused = unsafe { scene.producer.produce(target, work) }.unwrap_err();
+        assert_eq!(refused.rule(), Some(Rule::SyncNotReady));
+        2 * LENGTH
+    });
+    each_hold_is_needed(2, |scene| {
+        let source = scene.memory(0, STANDARD).freeze();
+        let target = scene.memory(0, STANDARD);
+        let work = |to: &Region| {
+            let ready = Offered::synced(source).acquire_on(&[&scene.producer])?;
+            copy_by_hand(&scene.producer, &ready, to);
+            std::panic::resume_unwind(Box::new("on purpose"))
+        };
+        // SAFETY: as above.
+        let produce = || unsafe { scene.producer.produce(target, work) };
+        let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(produce));
+        drop(panicked.unwrap_err());
+        2 * LENGTH
+    });
+}
+
 /// A buffer and an event that count how often they are released.
 struct Counted {
     machine: Machine,

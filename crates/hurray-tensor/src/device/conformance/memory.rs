@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hurray_format::{DeviceTag, MemoryClass, Rule};
 
-use super::stranger::{FOREIGN, foreign_region};
+use super::stranger::{FOREIGN, foreign_region, foreign_stream};
 use super::{Backend, allocate, filled, pattern, read_back, released_with_a_signal, stream};
 use crate::buffer::{Buffer, BufferMut, DeviceMemory};
 use crate::device::Device;
@@ -17,6 +17,8 @@ pub fn is_one_device(backend: &dyn Backend) {
     let identity = device.identity();
     assert_eq!(identity, again.identity());
     assert!(!identity.name.is_empty());
+    assert!(device.can_wait_for(identity));
+    assert!(!device.can_wait_for(foreign_stream().device().identity()));
     assert!(!device.classes().is_empty());
     for class in device.classes() {
         assert!(identity.tag.pairs_with(*class), "{} with {class}", identity.tag);
@@ -228,4 +230,20 @@ pub fn refuses_what_it_cannot_reach(backend: &dyn Backend) {
     }
     assert_ne!(device.identity().tag, FOREIGN);
     assert_ne!(DeviceTag::CPU, FOREIGN);
+}
+
+/// Memory that must not be written to is no target.
+pub fn refuses_targets_that_are_read_only(backend: &dyn Backend) {
+    let device = backend.device();
+    let stream = stream(&device);
+    for class in device.classes() {
+        let (zeros, bytes) = (allocate(&device, 64, *class), pattern(64));
+        let target = filled(&stream, *class, &bytes);
+        let (from, to) = (zeros.region(), target.region().read_only());
+        // SAFETY: the stream is open; nothing is queued, since the copy is refused.
+        let refused = unsafe { device.copy(stream.handle(), &from, &to) };
+        assert_eq!(refused.unwrap_err().rule(), Some(Rule::MemoryReadOnly), "{class}");
+        stream.synchronize().unwrap();
+        assert_eq!(*read_back(&stream, &target), bytes, "{class}");
+    }
 }

@@ -13,7 +13,7 @@ use super::signal::Signal;
 use super::timeline::Timeline;
 use super::watch::{AtWork, Waiter, Watch};
 use super::{failed, locked};
-use crate::buffer::copy_changing;
+use crate::device::cpu::copy_what_changes;
 use crate::error::{Error, Result};
 use crate::memory::{Region, Release};
 
@@ -22,7 +22,7 @@ static STREAMS: Mutex<BTreeMap<u64, Arc<Queue>>> = Mutex::new(BTreeMap::new());
 
 /// What a stream does, one after another.
 pub(super) enum Work {
-    /// The bool says that somebody else may write to what is copied.
+    /// The last says that somebody else may write to what is copied.
     Copy {
         from: Stretch,
         to: Stretch,
@@ -166,10 +166,8 @@ impl Queue {
 
     fn do_one(&self, work: Work) -> Result<(), &'static str> {
         match work {
-            Work::Copy { .. } if locked(&self.state).has_failed => {
-                // What it should have waited for may be under way. It is left as it was.
-                Ok(())
-            }
+            // Behind a wait that failed nobody knows whose turn it is.
+            Work::Copy { .. } if locked(&self.state).has_failed => Ok(()),
             Work::Copy { from, to, length, changes } => copy(&from, &to, length, changes),
             Work::Complete(signal) => signal.complete().map_err(|_| "an event was not signalled"),
             Work::Wait(signal) => {
@@ -191,7 +189,7 @@ fn copy(from: &Stretch, to: &Stretch, length: usize, changes: bool) -> Result<()
     if changes {
         // SAFETY: mapped memory is held here and has the length, as was found when the copy was
         // queued; of other memory whoever queued the copy promised it.
-        unsafe { copy_changing(from, to, length) }
+        unsafe { copy_what_changes(from, to, length) }
         return Ok(());
     }
     // SAFETY: as above. The two may be one memory.

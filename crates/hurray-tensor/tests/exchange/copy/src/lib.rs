@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use hurray_tensor::exchange::raw::{HurrayProducer, HurrayTensor};
 use hurray_tensor::exchange::{Exported, ExportedProducer, Foreign, Produce, Request, Status};
 use hurray_tensor::format::{Accept, Composite, Descriptor};
-use hurray_tensor::{Error, Offered, Result, Tensor};
+use hurray_tensor::{Error, Result, Tensor};
 
 use device::Driver;
 
@@ -126,8 +126,8 @@ pub unsafe extern "C" fn test_consume(
         // SAFETY: passed on to the caller.
         let foreign = unsafe { Foreign::take(tensor) }?;
         let devices = Driver::at_hand(wait);
-        let composite = foreign.into_composite(&Accept::default(), &devices)?.into_bound();
-        let added = add_up(composite)?;
+        let composite = foreign.into_composite(&Accept::default(), &devices)?.acquire_host()?;
+        let added = add_up(composite.as_bound())?;
         // SAFETY: passed on to the caller.
         unsafe { *sum += added };
         Ok(())
@@ -150,15 +150,14 @@ pub unsafe extern "C" fn test_consume_apart(
     unsafe { test_consume(tensor, wait, stream, sum) }
 }
 
-fn add_up(composite: Composite<Offered<Tensor>>) -> Result<f64> {
-    let tensor = composite.item.acquire_host()?;
+fn add_up(composite: &Composite<Tensor>) -> Result<f64> {
     let mut sum = 0.0;
-    if let Some(buffer) = tensor.buffers().first() {
+    if let Some(buffer) = composite.item.buffers().first() {
         for number in buffer.host_bytes()?.as_chunks().0 {
             sum += f64::from(f32::from_le_bytes(*number));
         }
     }
-    for member in composite.members {
+    for member in &composite.members {
         sum += add_up(member)?;
     }
     Ok(sum)
