@@ -2,13 +2,14 @@
 
 #![allow(unsafe_code, reason = "the members of structs of others are moved out here")]
 
+use std::collections::HashSet;
 use std::mem::offset_of;
 
 use hurray_format::{Accept, Expected, Layout, Limits, Rule, Value};
 
 use super::foreign::{Foreign, check_pointer};
-use super::import::decode;
-use super::raw::HurrayTensor;
+use super::import::{buffer_structs, decode, named_twice};
+use super::raw::{HurrayBuffer, HurrayTensor};
 use super::refuse;
 use super::request::Request;
 use crate::device::Devices;
@@ -48,6 +49,8 @@ impl Foreign {
 struct Found {
     tensors: Vec<Tensor>,
     fences: Vec<Fence>,
+    /// The structs of their buffers. Whoever releases one tensor must not release another's.
+    buffers: HashSet<*mut HurrayBuffer>,
 }
 
 impl Found {
@@ -76,6 +79,12 @@ fn walk(foreign: Foreign, with: &Walk<'_>, depth: usize, found: &mut Found) -> R
     check_counts(foreign.raw(), count, depth, &with.accept.limits)?;
     let raw = *foreign.raw();
     if count == 0 {
+        for buffer in buffer_structs(foreign.raw(), descriptor.buffer_count())? {
+            // A null pointer has a rule of its own.
+            if !found.buffers.insert(*buffer) && !buffer.is_null() {
+                return Err(named_twice());
+            }
+        }
         found.add(foreign.open(with.accept, with.devices, with.request)?);
         return Ok(());
     }

@@ -127,6 +127,43 @@ fn an_answer_that_was_not_asked_for_is_released() {
 }
 
 #[test]
+fn what_a_producer_leaves_when_it_fails_is_released() {
+    unsafe extern "C" fn produce(
+        it: *mut HurrayProducer,
+        _: *const HurrayRequest,
+        out: *mut HurrayTensor,
+    ) -> i32 {
+        // SAFETY: a producer of this test.
+        let tensor = unsafe { &*(*it).private_data.cast::<Tensor>() };
+        let mut made = Exported::share(tensor).unwrap().into_raw();
+        // What cannot be read is released all the same.
+        made.abi_version = 9;
+        // SAFETY: room for a tensor.
+        unsafe { out.write(made) };
+        Status::Refused.code()
+    }
+    unsafe extern "C" fn release(it: *mut HurrayProducer) {
+        // SAFETY: a producer of this test.
+        unsafe { (*it).release = None };
+    }
+    let (memory, released) = device_memory(&[0; 48]);
+    let tensor = Tensor::dense(Dtype::Float32, &[3, 4], memory).unwrap();
+    let mut producer = take(HurrayProducer {
+        abi_version: 1,
+        struct_size: u32::try_from(size_of::<HurrayProducer>()).unwrap(),
+        release: Some(release),
+        private_data: (&raw const tensor).cast_mut().cast(),
+        describe: None,
+        produce: Some(produce),
+        last_error: None,
+    });
+    let refused = producer.produce(&Request::any(), &Accept::default(), &Devices::default());
+    assert_eq!(refused.unwrap_err().rule(), Some(Rule::ExchangeProduceRefused));
+    drop((producer, tensor));
+    assert_eq!(released.load(Ordering::Relaxed), 1);
+}
+
+#[test]
 fn producers_that_are_none_are_refused() {
     let side = in_c();
     let mut raw = side.producer();
