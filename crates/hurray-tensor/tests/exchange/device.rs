@@ -100,7 +100,7 @@ unsafe impl Device for TestDevice {
         Ok(7)
     }
 
-    fn close_stream(&self, _: u64) {}
+    unsafe fn close_stream(&self, _: u64) {}
 
     unsafe fn copy(&self, _: u64, _: &Region, _: &Region) -> Result<()> {
         panic!("no test copies")

@@ -11,7 +11,7 @@ use hurray_tensor::exchange::{
     Copying, Exported, ExportedProducer, ForeignProducer, Produce, Request, Status,
 };
 use hurray_tensor::format::{Accept, Descriptor, DeviceTag, Dtype, MemoryClass, Rule, SyncMode};
-use hurray_tensor::{Alignment, BufferMut, Fence, Offered, Result, Tensor};
+use hurray_tensor::{Alignment, BufferMut, DeclaredStream, Fence, Offered, Result, Tensor};
 
 use crate::device::{TestDevice, device_memory, host_memory};
 use crate::library::*;
@@ -163,7 +163,9 @@ impl Produce for Ours {
             return Ok(Exported::new(Tensor::dense(Dtype::Float32, &[3, 4], copy)?)?.copied());
         }
         if let Some(handle) = request.stream() {
-            let fence = Fence::Stream { tag: DeviceTag::CUDA, device: None, handle };
+            // SAFETY: nobody here waits for it.
+            let declared = unsafe { DeclaredStream::adopt(DeviceTag::CUDA, None, handle) };
+            let fence = Fence::Stream(declared);
             return Exported::offer(Offered::new(self.tensor.clone(), vec![fence])?);
         }
         if request.accepts_event(EventKind::MultiWait) {

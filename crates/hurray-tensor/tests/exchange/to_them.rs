@@ -14,7 +14,7 @@ use hurray_tensor::exchange::raw::{
 use hurray_tensor::format::{
     CompositeHead, Composition, Descriptor, DeviceTag, Dtype, Layout, PerBlock, Quantization, Shard,
 };
-use hurray_tensor::{Buffer, BufferMut, Composite, Fence, Offered, Region, Tensor};
+use hurray_tensor::{Buffer, BufferMut, Composite, DeclaredStream, Fence, Offered, Region, Tensor};
 
 use crate::device::{TestDevice, device_memory, host_memory};
 use crate::library::*;
@@ -96,7 +96,9 @@ fn the_consumers_stream_is_named() {
         // SAFETY: a test's driver has every stream open.
         let theirs = unsafe { Stream::adopt(Arc::clone(&device), ORDERED_STREAM) };
         ours.order_before(&[&theirs]).unwrap();
-        let fence = Fence::Stream { tag: DeviceTag::CUDA, device: None, handle: theirs.handle() };
+        // SAFETY: nobody here waits for it.
+        let declared = unsafe { DeclaredStream::adopt(DeviceTag::CUDA, None, theirs.handle()) };
+        let fence = Fence::Stream(declared);
         let offered = Offered::new(tensor(memory), vec![fence]).unwrap();
         assert_eq!(consume(&side, way, Exported::offer(offered).unwrap().into_raw()), 66.0);
         assert_eq!(released.load(Ordering::Relaxed), 1);
