@@ -41,9 +41,9 @@ mod examples {
     mod dlpack {}
     #[doc = include_str!("../../../docs/guide/files.md")]
     mod files {}
+    #[doc = include_str!("../../../docs/guide/c.md")]
+    mod c {}
     #[cfg(target_os = "linux")]
     #[doc = include_str!("../../../docs/guide/devices.md")]
     mod devices {}
-    #[doc = include_str!("../../../docs/guide/c.md")]
-    mod c {}
 }

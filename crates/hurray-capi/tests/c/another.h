@@ -20,14 +20,6 @@ static inline void released(uint64_t of_tensors, uint64_t of_buffers, uint64_t o
     CHECK(counts.buffers == of_buffers && counts.events == of_events);
 }
 
-/* Nothing that is still used was released; the outer struct may have been. */
-static inline void held(void)
-{
-    struct Counts counts;
-    test_counts(&counts);
-    CHECK(counts.tensors <= 1 && counts.buffers == 0 && counts.events == 0);
-}
-
 static inline HurrayTensor made_by_another(uint32_t which)
 {
     HurrayTensor made = {0};
