@@ -5,6 +5,7 @@ use crate::{
     Outcome,
     generated::{GENERATORS, Mode},
     links, no_arguments, run,
+    test::ADAPTERS,
 };
 
 /// Crates that stand outside the workspace, which `--all` does not reach.
@@ -25,7 +26,11 @@ pub(crate) fn command(arguments: &[String]) -> Outcome {
         "-D",
         "warnings",
     ]))?;
+    let denied = ["--all-targets", "--", "-D", "warnings"];
+    run::show(run::cargo(&["clippy"]).args(ADAPTERS).args(denied))?;
     run::show(run::cargo(&["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings"))?;
+    let mut adapters = run::cargo(&["doc", "--no-deps"]);
+    run::show(adapters.args(ADAPTERS).env("RUSTDOCFLAGS", "-D warnings"))?;
     fuzz_lock_is_current()?;
     links::check()?;
     println!("found      what the Markdown files link to");

@@ -13,6 +13,8 @@ mod header;
 mod install;
 mod links;
 mod lint;
+mod loom;
+mod memcheck;
 mod metadata;
 mod no_std;
 mod python;
@@ -29,7 +31,7 @@ type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 type Command = (&'static str, &'static str, &'static str, fn(&[String]) -> Outcome);
 
 const COMMANDS: &[Command] = &[
-    ("test", "[--no-skip] [PART..]", "every test: rust, capi, python, pyhurray", test::command),
+    ("test", "[--no-skip] [PART..]", "every test, in parts", test::command),
     ("lint", "", "format, clippy, rustdoc, links, and what is generated is current", lint::command),
     (
         "floors",
@@ -37,6 +39,7 @@ const COMMANDS: &[Command] = &[
         "no crate imports upwards or sideways, hurray-format links no std",
         floors::command,
     ),
+    ("loom", "", "models: every order in which threads can meet over memory", loom::command),
     ("fuzz", "[--seconds N] [TARGET..]", "each fuzz target for a minute", fuzz::command),
     ("corpus", "[--check]", "the fuzz targets' seeds, from the vectors", corpus::command),
     ("header", "[--check]", "hurray.h, from the sources of hurray-capi", header::command),

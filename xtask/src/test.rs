@@ -10,14 +10,25 @@ use std::{
     time::Instant,
 };
 
-use crate::{Outcome, capi, metadata, python, run};
+use crate::{Outcome, capi, loom, memcheck, metadata, python, run};
 
 /// A part's name and what runs it.
 type Part = (&'static str, fn() -> Outcome<Ran>);
 
 /// The parts in the order they run.
-const PARTS: &[Part] =
-    &[("rust", rust), ("capi", with_c), ("python", with_python), ("pyhurray", with_pyhurray)];
+const PARTS: &[Part] = &[
+    ("rust", rust),
+    ("loom", models),
+    ("adapters", adapters),
+    ("capi", with_c),
+    ("memcheck", with_checkers),
+    ("python", with_python),
+    ("pyhurray", with_pyhurray),
+];
+
+/// What hands tensors and buffers to other crates, which nothing else turns on.
+pub(crate) const ADAPTERS: [&str; 4] =
+    ["--package", "hurray-tensor", "--features", "ndarray,candle,complex,half,bytes"];
 
 /// A part that did not fail.
 enum Ran {
@@ -62,13 +73,30 @@ pub(crate) fn command(arguments: &[String]) -> Outcome {
 }
 
 fn rust() -> Outcome<Ran> {
-    run::show(&mut run::cargo(&["test", "--workspace"]))?;
+    run::show(&mut run::cargo(&["test", "--workspace", "--features", "hurray-tensor/bytes"]))?;
+    Ok(Ran::Passed)
+}
+
+/// The models of how threads meet.
+fn models() -> Outcome<Ran> {
+    loom::check()?;
     Ok(Ran::Passed)
 }
 
 /// libhurray installed, and used by programs in C and C++, under Valgrind.
 fn with_c() -> Outcome<Ran> {
     Ok(capi::check()?.map_or(Ran::Passed, Ran::Skipped))
+}
+
+/// The exchange of tensors with C, under checkers of memory.
+fn with_checkers() -> Outcome<Ran> {
+    Ok(memcheck::check()?.map_or(Ran::Passed, Ran::Skipped))
+}
+
+/// Tensors as those of other crates, which take longer to build than all of ours.
+fn adapters() -> Outcome<Ran> {
+    run::show(run::cargo(&["test"]).args(ADAPTERS))?;
+    Ok(Ran::Passed)
 }
 
 /// Checks with the Python libraries that own the formats we convert from and to.

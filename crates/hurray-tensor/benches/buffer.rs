@@ -45,7 +45,9 @@ fn own(c: &mut Criterion) {
     group.bench_function("hurray, given back by a call", |b| {
         b.iter(|| {
             let place = region.host.addr();
-            let release = move || drop(black_box(place));
+            let release = move || {
+                black_box(place);
+            };
             // SAFETY: the memory is there for as long as the benchmark runs.
             unsafe { Buffer::adopt(black_box(region), release) }.unwrap()
         });

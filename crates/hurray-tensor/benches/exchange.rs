@@ -2,7 +2,9 @@
 //! tensor of the same memory by the `dlpark` crate, which is exported, imported, validated and
 //! deleted.
 //!
-//! Both share the memory by one atomic count, and both know the rank at run time only.
+//! Both share the memory by one atomic count, and both know the rank at run time only. Theirs carries
+//! a shape and strides; ours carries a descriptor, which is encoded, decoded and checked as a whole,
+//! and a buffer's handle, device and synchronisation.
 
 #![allow(
     missing_docs,
@@ -34,12 +36,22 @@ fn hand_over(c: &mut Criterion) {
 
     let tensor = Tensor::dense(Dtype::Float32, &SHAPE, memory.clone()).unwrap();
     let (accept, devices) = (Accept::default(), Devices::default());
+    // As far as the other goes: all of it is checked, and used where it lies.
     group.bench_function("hurray", |b| {
         b.iter(|| {
             let mut out = Exported::share(black_box(&tensor)).unwrap().into_raw();
             // SAFETY: filled just now.
             let foreign = unsafe { Foreign::take(black_box(&raw mut out)) }.unwrap();
-            drop(black_box(foreign.into_offered(&accept, &devices).unwrap()));
+            black_box(&foreign.look(&accept).unwrap());
+        });
+    });
+    // Further: a tensor of ours is made of it, with a descriptor and memory of its own to hold.
+    group.bench_function("hurray-tensor", |b| {
+        b.iter(|| {
+            let mut out = Exported::share(black_box(&tensor)).unwrap().into_raw();
+            // SAFETY: filled just now.
+            let foreign = unsafe { Foreign::take(black_box(&raw mut out)) }.unwrap();
+            black_box(&foreign.into_offered(&accept, &devices).unwrap());
         });
     });
     group.bench_function("hurray-export", |b| {

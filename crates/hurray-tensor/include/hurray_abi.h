@@ -21,7 +21,9 @@
  *     struct whose `release` is not NULL owns what is behind it, and calls `release` exactly once.
  *  3. `release` frees everything the producer made for that struct, sets the struct's own `release`
  *     to NULL, and never frees the struct itself. It reads only the first four fields, so that it
- *     may be called with a copy, and with a copy of those fields alone.
+ *     may be called with a copy, and with a copy of those fields alone. So do all callbacks of these
+ *     structs that take the struct itself: a consumer that knows a shorter struct has no longer copy
+ *     to call them with.
  *  4. To move a struct, copy it and set the `release` of the one copied from to NULL. The struct may
  *     lie anywhere; nothing in it points into itself.
  *  5. The outermost struct is its holder's memory. Everything that it points to is the producer's,
@@ -196,9 +198,9 @@ struct HurrayBuffer {
 
     /* Where the bytes are; which of these a device uses is a table in the specification. Each names
      * the *first byte of the buffer*: no offset is to be added to `address` or `host`. At least one
-     * of object, memory, address and host is there unless the buffer is empty; an empty one may have
-     * none, and is never dereferenced. The alignment that the handle declares holds for `address`
-     * and `host`; where there is neither, for the two offsets. */
+     * of object, address and host is there unless the buffer is empty; an empty one may have none,
+     * and is never dereferenced. The alignment that the handle declares holds for `address` and
+     * `host`; where there is neither, for `object_offset`. */
 
     /* The driver's object (VkBuffer, cl_mem, MTLBuffer, WGPUBuffer), 0 if none, and where in it the
      * buffer begins, in bytes. */

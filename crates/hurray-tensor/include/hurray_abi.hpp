@@ -9,6 +9,8 @@
 #define HURRAY_ABI_HPP
 
 #include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <functional>
 #include <memory>
@@ -21,6 +23,9 @@
 #include "hurray_abi.h"
 
 namespace hurray::abi {
+// Libraries with different copies of this file can be in one process, where functions of one name
+// are one function.
+inline namespace revision_1 {
 
 // ---- Taking ---------------------------------------------------------------------------------------
 
@@ -40,8 +45,14 @@ class Owned {
 public:
     Owned() noexcept : raw_{} {}
 
-    // Moves the struct out of `from`, which is released from then on.
-    explicit Owned(Raw *from) noexcept : raw_(*from) { from->release = nullptr; }
+    // Moves the struct out of `from`, which is released from then on. Of one that is not understood
+    // no more than what releases it: nothing else may be there.
+    explicit Owned(Raw *from) noexcept : raw_{} {
+        constexpr std::size_t head = offsetof(Raw, private_data) + sizeof raw_.private_data;
+        std::memcpy(&raw_, from, head);
+        if (understood()) raw_ = *from;
+        from->release = nullptr;
+    }
 
     Owned(Owned &&other) noexcept : Owned(&other.raw_) {}
     Owned &operator=(Owned &&other) noexcept {
@@ -213,14 +224,13 @@ struct State {
     }
 };
 
-extern "C" {
-inline void hurray_abi_release_event(HurraySync *self) {
+inline void release_event(HurraySync *self) noexcept {
     auto *part = static_cast<Part *>(self->event_context);
     self->release_event = nullptr;
     if (part->event_pending.exchange(false)) quietly(part->on_release_event);
 }
 
-inline void hurray_abi_release_buffer(HurrayBuffer *self) {
+inline void release_buffer(HurrayBuffer *self) noexcept {
     auto *part = static_cast<Part *>(self->private_data);
     self->release = nullptr;
     if (part->event_pending.exchange(false)) quietly(part->on_release_event);
@@ -228,7 +238,7 @@ inline void hurray_abi_release_buffer(HurrayBuffer *self) {
     part->state->let_go();
 }
 
-inline void hurray_abi_release_tensor(HurrayTensor *self) {
+inline void release_tensor(HurrayTensor *self) noexcept {
     auto *state = static_cast<State *>(self->private_data);
     self->release = nullptr;
     for (HurrayBuffer *buffer : state->buffers)
@@ -236,7 +246,6 @@ inline void hurray_abi_release_tensor(HurrayTensor *self) {
     for (HurrayTensor *member : state->members)
         if (member->release) member->release(member);
     state->let_go();
-}
 }
 
 template <class Make>
@@ -308,12 +317,12 @@ inline Tensor export_tensor(std::vector<std::uint8_t> descriptor, std::vector<So
         part->on_release_event = std::move(source.on_release_event);
         part->raw.abi_version = HURRAY_ABI_VERSION;
         part->raw.struct_size = sizeof(HurrayBuffer);
-        part->raw.release = detail::hurray_abi_release_buffer;
+        part->raw.release = detail::release_buffer;
         part->raw.private_data = part.get();
         part->raw.release_after = nullptr;
         part->raw.sync.device_tag = part->raw.handle[12];
         if (part->raw.handle[13] == HURRAY_SYNC_EVENT) {
-            part->raw.sync.release_event = detail::hurray_abi_release_event;
+            part->raw.sync.release_event = detail::release_event;
             part->raw.sync.event_context = part.get();
             part->event_pending = true;
         }
@@ -330,7 +339,7 @@ inline Tensor export_tensor(std::vector<std::uint8_t> descriptor, std::vector<So
     HurrayTensor out{};
     out.abi_version = HURRAY_ABI_VERSION;
     out.struct_size = sizeof out;
-    out.release = detail::hurray_abi_release_tensor;
+    out.release = detail::release_tensor;
     out.descriptor = state->descriptor.data();
     out.descriptor_length = state->descriptor.size();
     out.buffer_count = state->buffers.size();
@@ -356,6 +365,7 @@ Producer export_producer(std::vector<std::uint8_t> descriptor, Make make) {
     return Producer(&out);
 }
 
+} // namespace revision_1
 } // namespace hurray::abi
 
 #endif

@@ -85,7 +85,7 @@ elements! {
 }
 
 // `Complex` is declared `repr(C)`: the real part, then the imaginary one.
-#[cfg(feature = "complex")]
+#[cfg(all(feature = "complex", target_endian = "little"))]
 elements! {
     num_complex::Complex<f32> = Complex64;
     num_complex::Complex<f64> = Complex128;

@@ -3,6 +3,8 @@
 //! errors are compared where the compiler is a nightly one or told to be, as by
 //! `RUSTC_BOOTSTRAP=1`.
 
+mod memory;
+
 /// An offer is not read: it is waited for first.
 ///
 /// ```

@@ -2,6 +2,8 @@
 
 pub use hurray_format as format;
 
+#[cfg(any(feature = "ndarray", feature = "candle"))]
+mod adapt;
 mod buffer;
 pub mod device;
 pub mod dlpack;
@@ -46,4 +48,8 @@ mod examples {
     #[cfg(target_os = "linux")]
     #[doc = include_str!("../../../docs/guide/devices.md")]
     mod devices {}
+    // `cargo xtask test adapters` runs this one: two of its programs need other crates.
+    #[cfg(all(feature = "ndarray", feature = "candle"))]
+    #[doc = include_str!("../../../docs/guide/tensors.md")]
+    mod tensors {}
 }

@@ -74,7 +74,7 @@ fn a_tensor_of_a_mapped_file_is_the_mapping_and_keeps_it() {
     }
     // One of them alone keeps all of it, on any thread.
     let last = tensors.into_iter().find(|t| t.descriptor().dtype() == Dtype::Float32).unwrap();
-    let part = last.slice([2..3_u64]).unwrap();
+    let part = last.slice_axis(0, 2..3).unwrap();
     drop(last);
     std::thread::spawn(move || assert_eq!(part.as_bytes().unwrap().len(), 16)).join().unwrap();
 }
@@ -110,7 +110,7 @@ fn contents_are_checked_where_they_lie() {
         assert_eq!(error.place().path.as_deref(), Some(&*path));
         let tensor = file.get("csr").unwrap().to_tensor_trusted().unwrap();
         // What was trusted is met where it is used.
-        assert_eq!(tensor.bits(&[2, 1]).unwrap() != 0, true);
+        assert!(tensor.bits(&[2, 1]).unwrap() != 0);
         refused(tensor.entries(), Rule::SparseCompressedOutOfBounds);
         file.tensor("coo").unwrap();
     }

@@ -336,7 +336,7 @@ fn a_vector_comes_back_where_it_was() {
     drop(other);
     let error = error.value.try_into_vec::<i32>().unwrap_err();
     assert_eq!(error.error.rule(), Some(Rule::ViewType));
-    let part = error.value.slice([0..1]).unwrap();
+    let part = error.value.slice_axis(0, 0..1).unwrap();
     let error = part.try_into_vec::<u32>().unwrap_err();
     assert_eq!(error.error.rule(), Some(Rule::ViewNotVector));
     drop(error.value);

@@ -99,12 +99,13 @@ fn a_large_tensor_is_copied_and_verified_in_little_memory_and_read_without_waste
         let taken = most(|| drop(open().get("w").unwrap().read_buffer(0).unwrap()));
         assert!((256 * MIB..257 * MIB).contains(&taken), "{taken}");
         // A tensor of a mapped file is the mapping; of one that is read, one copy of it.
-        let taken = most(|| drop(open().tensor("w").unwrap().slice([10..20_u64]).unwrap()));
+        let taken = most(|| drop(open().tensor("w").unwrap().slice_axis(0, 10..20).unwrap()));
         let copied = if matches!(open().access(), Access::Mapped) { 0 } else { 256 * MIB };
         assert!((copied..copied + MIB).contains(&taken), "{taken}");
     }
     let taken = most(|| {
-        let mut out = FileWriter::new(Nowhere::default(), WriteOptions::default()).unwrap();
+        let options = WriteOptions { checksums: false, ..WriteOptions::default() };
+        let mut out = FileWriter::new(Nowhere::default(), options).unwrap();
         out.write("w", &mapped().tensor("w").unwrap().borrowed().unwrap()).unwrap();
         assert!(out.finish().unwrap().0 > LARGE);
     });
@@ -154,16 +155,16 @@ fn what_copies_nothing_allocates_nothing() {
 /// A copy is one copy: of what is one run, and of what is not.
 #[test]
 fn a_copy_takes_the_memory_of_the_copy() {
-    let tensor = Tensor::from_vec(vec![1_u8; 8 << 20], &[1 << 10, 8 << 10]).unwrap();
+    let tensor = Tensor::from_vec(vec![1_u8; 1 << 20], &[1 << 10, 1 << 10]).unwrap();
     let turned = tensor.transpose().unwrap();
     for tensor in [&tensor, &turned] {
         let taken = most(|| drop(tensor.to_vec::<u8>().unwrap()));
-        assert!((8 * MIB..8 * MIB + 4096).contains(&taken), "{taken}");
+        assert!((MIB..MIB + 4096).contains(&taken), "{taken}");
         let taken = most(|| drop(tensor.to_row_major().unwrap()));
-        assert!((8 * MIB..8 * MIB + 4096).contains(&taken), "{taken}");
+        assert!((MIB..MIB + 4096).contains(&taken), "{taken}");
     }
     // What is spread out is paid for only where that was allowed.
-    let row = tensor.slice([0..1_u64]).unwrap().broadcast(&[1 << 30, 8 << 10]).unwrap();
+    let row = tensor.slice_axis(0, 0..1).unwrap().broadcast(&[1 << 30, 1 << 10]).unwrap();
     assert!(most(|| drop(row.to_vec::<u8>().unwrap_err())) < 4096);
 }
 

@@ -40,16 +40,33 @@ impl HostBuffer {
 }
 
 impl Buffer {
-    /// The bytes, which [`check_host`](Self::check_host) said may be looked at.
-    pub(super) fn bytes_unchecked(&self) -> &[u8] {
+    /// Its bytes, where the CPU may look at them and nobody can change them. The bytes of
+    /// [`lead`](Self::lead) are not among them.
+    ///
+    /// # Errors
+    ///
+    /// `memory.not-host`, `memory.may-change`.
+    pub fn host_bytes(&self) -> Result<&[u8]> {
+        self.check_host()?;
+        // SAFETY: it is not marked as changing, as was checked just now.
+        Ok(unsafe { self.bytes_unchanging() })
+    }
+
+    /// The bytes, none where the CPU may not look at them.
+    ///
+    /// # Safety
+    ///
+    /// The memory is not marked as changing; or the caller knows that nobody writes to it while
+    /// the bytes are borrowed.
+    pub(super) unsafe fn bytes_unchanging(&self) -> &[u8] {
         let (first, length) = self.own();
         if length == 0 {
             return &[];
         }
         // SAFETY: whoever made the memory promised that its region is host memory for as long
         // as it is held, initialised, and not written to by others while it is not marked as
-        // changing, which was checked. The bytes lie inside the region, which was checked to
-        // have an address and no more bytes than `isize` counts. Writing is only possible
+        // changing; where it is, the caller does. The bytes lie inside the region, which was checked
+        // to have an address and no more bytes than `isize` counts. Writing is only possible
         // through a `BufferMut`, which is made from the only hold there is; so none exists while
         // this shared borrow does.
         unsafe { slice::from_raw_parts(first, length) }
@@ -73,7 +90,8 @@ impl Deref for HostBuffer {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        self.0.bytes_unchecked()
+        // SAFETY: `new` checked that it is not marked as changing.
+        unsafe { self.0.bytes_unchanging() }
     }
 }
 

@@ -18,6 +18,7 @@ pub use fill::Unfilled;
 pub use host::HostBuffer;
 pub use mutable::{BufferMut, DeviceMemory};
 pub use shared::SharedBytes;
+pub(crate) use shared::copy_changing;
 
 use std::fmt;
 
@@ -194,18 +195,6 @@ impl Buffer {
         }
         let start = self.start.saturating_add(range.start);
         Ok(Self { memory: self.memory.clone(), start, length })
-    }
-
-    /// Its bytes, where the CPU may look at them and nobody can change them. The bytes of
-    /// [`lead`](Self::lead) are not among them.
-    ///
-    /// # Errors
-    ///
-    /// `memory.not-host`, `memory.may-change`.
-    pub fn host_bytes(&self) -> Result<&[u8]> {
-        self.check_host()?;
-        // What it may read was checked just now.
-        Ok(self.bytes_unchecked())
     }
 
     /// The same buffer as one that derefs to its bytes.

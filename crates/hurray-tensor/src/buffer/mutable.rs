@@ -97,7 +97,8 @@ impl Deref for BufferMut {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        self.0.bytes_unchecked()
+        // SAFETY: it is our own memory, or was checked not to be marked as changing.
+        unsafe { self.0.bytes_unchanging() }
     }
 }
 

@@ -96,8 +96,8 @@ impl SharedBytes {
     /// Nobody may write to them while they are borrowed: no other process, no device, no other
     /// mapping of the same memory in this one.
     pub unsafe fn as_slice(&self) -> &[u8] {
-        // That nobody writes to them meanwhile is the caller's promise, in place of the region's.
-        self.0.bytes_unchecked()
+        // SAFETY: passed on to the caller.
+        unsafe { self.0.bytes_unchanging() }
     }
 
     /// The same memory as a buffer that does not change any more, and that nobody may write to.
@@ -127,7 +127,7 @@ impl fmt::Debug for SharedBytes {
 /// # Safety
 ///
 /// From `from` on as many bytes as `into` has must be readable for the length of the call.
-unsafe fn copy_changing(from: *const u8, into: &mut [u8]) {
+pub(crate) unsafe fn copy_changing(from: *const u8, into: &mut [u8]) {
     const WORD: usize = size_of::<usize>();
     let front = from.align_offset(WORD).min(into.len());
     let (front, rest) = into.split_at_mut(front);

@@ -7,7 +7,7 @@ use std::ptr;
 use hurray_format::{DeviceTag, Expected, MemoryClass, Rule, Value};
 
 use super::{Device, EventKind, Identity, RawEvent};
-use crate::buffer::{BufferMut, DeviceMemory};
+use crate::buffer::{BufferMut, DeviceMemory, copy_changing};
 use crate::error::Result;
 use crate::memory::{Alignment, Region, Release, refuse};
 
@@ -81,6 +81,14 @@ unsafe impl Device for Cpu {
             let expected = Expected::OneOf("host memory");
             return Err(refuse(Rule::SyncDeviceMismatch, "memory", found, expected));
         }
+        if !to.writable {
+            return Err(refuse(Rule::MemoryReadOnly, "to", Value::None, Expected::Unsaid));
+        }
+        if from.may_change {
+            // SAFETY: passed on to the caller.
+            unsafe { copy_what_changes(from.host, to.host, length) };
+            return Ok(());
+        }
         // SAFETY: the caller promises that both regions are true and held, and that the
         // target is as long. Regions of one process may still be the same memory.
         unsafe { ptr::copy(from.host, to.host, length) }
@@ -105,5 +113,24 @@ unsafe impl Device for Cpu {
         // Run as it is dropped, with a fence around panics.
         drop(Release::new(work));
         Ok(())
+    }
+}
+
+/// Copies bytes that somebody else may write to meanwhile.
+///
+/// # Safety
+///
+/// Both regions must be there, `length` bytes each.
+unsafe fn copy_what_changes(from: *const u8, to: *mut u8, length: usize) {
+    let mut some = [0; 4096];
+    let mut done: usize = 0;
+    while done < length {
+        let next = length.saturating_sub(done).min(some.len());
+        let some = some.get_mut(..next).unwrap_or_default();
+        // SAFETY: as many bytes are there behind what is done, as the caller promises.
+        unsafe { copy_changing(from.wrapping_add(done), some) };
+        // SAFETY: as above; an array of ours overlaps with neither.
+        unsafe { ptr::copy_nonoverlapping(some.as_ptr(), to.wrapping_add(done), next) };
+        done = done.saturating_add(next);
     }
 }

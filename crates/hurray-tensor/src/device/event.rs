@@ -9,7 +9,7 @@ use hurray_format::{DeviceTag, Expected, Rule, Value};
 
 use super::{Device, Identity, OsHandle, Stream};
 use crate::error::Result;
-use crate::memory::{Release, refuse};
+use crate::memory::{Release, quietly, refuse};
 use crate::offered::unknown_device;
 
 /// How often an event may be waited for, and by what.
@@ -165,7 +165,7 @@ impl Drop for Event {
         match (self.release.take(), &self.device) {
             (Some(release), _) => drop(Release::new(release)),
             // SAFETY: the event is open while it is held, which ends here.
-            (None, Some(device)) => unsafe { device.release_event(self.raw) },
+            (None, Some(device)) => quietly(|| unsafe { device.release_event(self.raw) }),
             // Made by neither constructor.
             (None, None) => {}
         }

@@ -187,8 +187,9 @@ pub unsafe trait Device: Debug + Send + Sync + 'static {
     unsafe fn release_event(&self, event: RawEvent);
 
     /// Queues a call, run once by some thread when everything queued before it is complete.
-    /// A panic in it is caught and goes no further. Where queueing fails the call is dropped
-    /// without being run.
+    /// Calls let memory go, of this driver and of others: a driver that forbids its own calls on
+    /// the thread it calls back on has the backend run them on another. A panic in one is caught
+    /// and goes no further. Where queueing fails the call is dropped without being run.
     ///
     /// # Safety
     ///

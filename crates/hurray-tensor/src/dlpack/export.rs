@@ -114,7 +114,10 @@ impl Export<'_> {
     ///
     /// # Safety
     ///
-    /// `stream` must be a stream of the tensor's device that is open.
+    /// `stream` must be a stream of the tensor's device that is open. Where one is named, or −1, what
+    /// is exported may be used by work alone that runs after the producer's: on that stream, or
+    /// where the consumer saw to the order; that holds for a [`Foreign`](super::Foreign) made of it
+    /// too.
     ///
     /// # Errors
     ///

@@ -50,11 +50,12 @@ impl<M: Managed> Foreign<M> {
     /// # Safety
     ///
     /// `managed` must be null, or lead to a struct that is the caller's to take over and follows
-    /// DLPack: what it points to is there and is not written to, elements lie where its shape,
-    /// strides and `byte_offset` say, and those that the CPU may look at are initialised, until
-    /// the deleter is called. `terms` must be true for as long, and a stream that they name be
-    /// open until it was waited for. Everything, the deleter too, may be used from any thread.
-    /// Nobody writes to the memory during [`import`](Self::import).
+    /// DLPack: what it points to is there and is not written to, and elements lie where its shape,
+    /// strides and `byte_offset` say, until the deleter is called. Its memory is all that lies from
+    /// the lowest byte of an element to the highest, gaps between elements included: it is
+    /// initialised where the CPU may look at it, and `terms` must be true of all of it for as
+    /// long. A stream that they name is open until it was waited for. Everything, the deleter too,
+    /// may be used from any thread. Nobody writes to the memory during [`import`](Self::import).
     ///
     /// # Errors
     ///
@@ -94,8 +95,11 @@ impl<M: Managed> Foreign<M> {
     }
 
     /// Ours, seen from the other side.
-    pub(super) fn of_ours(managed: *mut M, terms: Terms) -> Self {
-        let managed = NonNull::new(managed).unwrap_or(NonNull::dangling());
+    ///
+    /// # Safety
+    ///
+    /// As [`from_raw`](Self::from_raw).
+    pub(super) unsafe fn of_ours(managed: NonNull<M>, terms: Terms) -> Self {
         Self { managed, terms }
     }
 

@@ -185,8 +185,8 @@ impl Reading {
     /// The tensor where it is. `foreign` is let go of with the memory.
     fn adopt<M: Managed>(self, foreign: Foreign<M>) -> Result<Tensor> {
         // SAFETY: whoever took `foreign` over promised that elements lie where its shape, strides
-        // and offset say, which is this region, until its deleter is called, and what others do
-        // with it. It is called when the last share in the buffer is dropped, or here, where the
+        // and offset say, that all between the lowest and the highest of them, which is this
+        // region, is memory until its deleter is called, and what others do with it. It is called when the last share in the buffer is dropped, or here, where the
         // region is refused.
         let buffer = unsafe { Buffer::adopt(self.region, move || drop(foreign)) }?;
         let layout = self.steps.map_or(Layout::RowMajor, |steps| layout(&self.shape, &steps));
@@ -204,8 +204,7 @@ impl Reading {
                 return Err(refuse(Rule::MemoryNotHost, "device_tag", found, Expected::Unsaid));
             }
             // SAFETY: as in `adopt`, whoever took the managed tensor over promised that this is
-            // memory of its elements, initialised where the CPU may look, and that nobody writes
-            // to it now. It is held until the copy is made. That the length is one of a slice
+            // memory, initialised where the CPU may look, and that nobody writes to it now. It is held until the copy is made. That the length is one of a slice
             // was checked with the region.
             Ok(length) => unsafe { slice::from_raw_parts(region.host, length) },
             Err(_) => return Err(too_far()),

@@ -48,6 +48,8 @@ pub use import::{Import, Imported};
 pub use managed::Managed;
 pub use parcel::Exported;
 pub use stream::StreamOrder;
+#[cfg(any(feature = "ndarray", feature = "candle"))]
+pub(crate) use strides::layout;
 
 /// The most bytes that a copy may take, unless told otherwise.
 const COPY_BYTES: u64 = 1 << 30;

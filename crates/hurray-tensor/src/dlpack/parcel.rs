@@ -5,7 +5,6 @@
 use std::ffi::c_void;
 use std::fmt;
 use std::mem::ManuallyDrop;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::{self, NonNull};
 use std::slice;
 
@@ -15,6 +14,7 @@ use super::managed::Managed;
 use super::raw::{DLDataType, DLDevice, DLManagedTensorVersioned, DLTensor, FLAG_READ_ONLY};
 use super::strides::Numbers;
 use crate::buffer::Buffer;
+use crate::memory::quietly;
 
 /// A managed tensor that was made here. Dropping it lets go of the memory, as the consumer's call
 /// of its deleter does.
@@ -80,7 +80,7 @@ impl<M: Managed> Exported<M> {
     pub fn as_raw(&self) -> &M {
         // SAFETY: the parcel lives as long as this value, and nobody writes to the struct while
         // it is borrowed.
-        unsafe { &*self.managed() }
+        unsafe { self.managed().as_ref() }
     }
 
     /// The struct, whose deleter the caller now answers for.
@@ -98,7 +98,7 @@ impl<M: Managed> Exported<M> {
     /// # Ok::<(), hurray_tensor::Error>(())
     /// ```
     pub fn into_raw(self) -> *mut M {
-        ManuallyDrop::new(self).managed()
+        ManuallyDrop::new(self).managed().as_ptr()
     }
 
     /// The tensor in the struct.
@@ -139,9 +139,11 @@ impl<M: Managed> Exported<M> {
         Terms { others, stream: None }
     }
 
-    fn managed(&self) -> *mut M {
+    fn managed(&self) -> NonNull<M> {
         // SAFETY: the parcel is there; this only takes an address in it.
-        unsafe { &raw mut (*self.parcel.as_ptr()).managed }
+        let managed = unsafe { &raw mut (*self.parcel.as_ptr()).managed };
+        // SAFETY: nothing in a parcel is at null.
+        unsafe { NonNull::new_unchecked(managed) }
     }
 
     fn numbers(&self, first: *const i64) -> &[i64] {
@@ -169,13 +171,13 @@ unsafe extern "C" fn delete<M: Managed>(managed: *mut M) {
     // SAFETY: the context of ours is the parcel, as `Exported::new` boxed it. It is deleted once.
     let parcel = unsafe { Box::from_raw(parcel) };
     // Whatever an owner's own code does, no panic goes on into C.
-    let _ = catch_unwind(AssertUnwindSafe(move || drop(parcel)));
+    quietly(move || drop(parcel));
 }
 
 impl<M: Managed> Drop for Exported<M> {
     fn drop(&mut self) {
         // SAFETY: it is ours, and was not handed over.
-        unsafe { delete(self.managed()) }
+        unsafe { delete(self.managed().as_ptr()) }
     }
 }
 
@@ -183,7 +185,10 @@ impl<M: Managed> Drop for Exported<M> {
 impl<M: Managed> From<Exported<M>> for Foreign<M> {
     fn from(exported: Exported<M>) -> Self {
         let terms = exported.terms();
-        Self::of_ours(exported.into_raw(), terms)
+        let managed = ManuallyDrop::new(exported).managed();
+        // SAFETY: a struct of ours, which was not handed over and is from here on; the terms are
+        // what it says.
+        unsafe { Self::of_ours(managed, terms) }
     }
 }
 

@@ -35,7 +35,7 @@ pub(super) fn steps(shape: &[u64], layout: &Layout) -> Result<Steps> {
 }
 
 /// The layout of these steps: the two orders by name, every other as it is.
-pub(super) fn layout(shape: &[u64], steps: &[i64]) -> Layout {
+pub(crate) fn layout(shape: &[u64], steps: &[i64]) -> Layout {
     let is = |order: Option<Steps>| order.as_deref() == Some(steps);
     if is(row_major(shape)) {
         Layout::RowMajor

@@ -4,9 +4,7 @@
 
 use std::mem::offset_of;
 
-use hurray_format::{
-    self as format, Accept, Descriptor, Expected, Layout, Limits, Rule, Value, bind,
-};
+use hurray_format::{Accept, Expected, Layout, Limits, Rule, Value};
 
 use super::foreign::{Foreign, check_pointer};
 use super::import::decode;
@@ -14,58 +12,10 @@ use super::raw::HurrayTensor;
 use super::refuse;
 use super::request::Request;
 use crate::device::Devices;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::memory::as_u64;
-use crate::offered::Offered;
+use crate::offered::{Fence, Offered};
 use crate::tensor::{Composite, Tensor};
-
-/// A composite whose tensors must be waited for. Dropping it releases all of them.
-#[derive(Debug)]
-#[must_use = "an offer that is dropped is released unused"]
-pub struct OfferedComposite {
-    bound: format::Composite<Offered<Tensor>>,
-    limits: Limits,
-}
-
-impl OfferedComposite {
-    /// Waits on the host for all of it, wherever it is.
-    ///
-    /// # Errors
-    ///
-    /// As [`Offered::acquire`].
-    pub fn acquire(self) -> Result<Composite> {
-        self.each(Offered::acquire)
-    }
-
-    /// Waits on the host for all of it, which the host may then look at.
-    ///
-    /// # Errors
-    ///
-    /// As [`Offered::acquire_host`].
-    pub fn acquire_host(self) -> Result<Composite> {
-        self.each(Offered::acquire_host)
-    }
-
-    /// Head and members apart, each to be waited for by itself.
-    pub fn into_bound(self) -> format::Composite<Offered<Tensor>> {
-        self.bound
-    }
-
-    fn each(self, acquire: fn(Offered<Tensor>) -> Result<Tensor>) -> Result<Composite> {
-        let mut tensors = Vec::new();
-        in_order(self.bound, acquire, &mut tensors)?;
-        Composite::with_limits(tensors, &self.limits)
-    }
-}
-
-fn in_order(
-    bound: format::Composite<Offered<Tensor>>,
-    acquire: fn(Offered<Tensor>) -> Result<Tensor>,
-    tensors: &mut Vec<Tensor>,
-) -> Result<()> {
-    tensors.push(acquire(bound.item)?);
-    bound.members.into_iter().try_for_each(|member| in_order(member, acquire, tensors))
-}
 
 impl Foreign {
     /// Checks all of it, and takes it over as a composite; a plain tensor is one without members.
@@ -76,7 +26,7 @@ impl Foreign {
     /// As [`into_offered`](Self::into_offered); `exchange.member-count`; the rules of
     /// `composite.*`, of which `composite.too-deep` and `composite.too-many-members` come before
     /// members are looked at.
-    pub fn into_composite(self, accept: &Accept, devices: &Devices) -> Result<OfferedComposite> {
+    pub fn into_composite(self, accept: &Accept, devices: &Devices) -> Result<Offered<Composite>> {
         self.open_composite(accept, devices, None)
     }
 
@@ -85,18 +35,28 @@ impl Foreign {
         accept: &Accept,
         devices: &Devices,
         request: Option<&Request>,
-    ) -> Result<OfferedComposite> {
-        let limits = accept.limits;
-        let mut found = Vec::new();
+    ) -> Result<Offered<Composite>> {
+        let mut found = Found::default();
         walk(self, &Walk { accept, devices, request }, 1, &mut found)?;
-        let mut rest = found.into_iter().map(Ok::<_, Error>);
-        let Some(head) = rest.next() else {
-            let expected = Expected::AtLeast(1);
-            return Err(refuse(Rule::CompositeTorn, "members", 0, Value::None, expected));
-        };
-        let (descriptor, head) = head?;
-        let bound = bind(descriptor, head, &mut rest, |_| 0, &limits)?;
-        Ok(OfferedComposite { bound, limits })
+        let composite = Composite::with_limits(found.tensors, &accept.limits)?;
+        Offered::new(composite, found.fences)
+    }
+}
+
+/// The tensors of a composite, each head before its members, and a fence for each buffer.
+#[derive(Default)]
+struct Found {
+    tensors: Vec<Tensor>,
+    fences: Vec<Fence>,
+}
+
+impl Found {
+    fn add(&mut self, offered: Offered<Tensor>) {
+        let (tensor, mut fences) = offered.into_parts();
+        // What need not be waited for may have no fences.
+        fences.resize_with(tensor.buffers().len(), || Fence::Synced);
+        self.tensors.push(tensor);
+        self.fences.append(&mut fences);
     }
 }
 
@@ -106,13 +66,8 @@ struct Walk<'a> {
     request: Option<&'a Request>,
 }
 
-/// Lists a tensor and what is in it, each head before its members.
-fn walk(
-    foreign: Foreign,
-    with: &Walk<'_>,
-    depth: usize,
-    found: &mut Vec<(Descriptor, Offered<Tensor>)>,
-) -> Result<()> {
+/// Adds a tensor and what is in it.
+fn walk(foreign: Foreign, with: &Walk<'_>, depth: usize, found: &mut Found) -> Result<()> {
     let descriptor = decode(foreign.raw(), with.accept)?;
     let count = match descriptor.layout() {
         Layout::Composite(head) => head.member_count,
@@ -121,13 +76,13 @@ fn walk(
     check_counts(foreign.raw(), count, depth, &with.accept.limits)?;
     let raw = *foreign.raw();
     if count == 0 {
-        found.push((descriptor, foreign.open(with.accept, with.devices, with.request)?));
+        found.add(foreign.open(with.accept, with.devices, with.request)?);
         return Ok(());
     }
     check_pointer(raw.members, "members", offset_of!(HurrayTensor, members))?;
     // Held until its members are moved out.
     let owner = foreign.into_owner();
-    found.push((descriptor.clone(), Offered::synced(Tensor::new(descriptor, [])?)));
+    found.tensors.push(Tensor::new(descriptor, [])?);
     for place in 0..usize::try_from(count).unwrap_or(0) {
         // SAFETY: whoever took the head promised that there are as many pointers.
         let member = unsafe { *raw.members.wrapping_add(place) };

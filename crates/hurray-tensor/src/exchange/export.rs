@@ -10,7 +10,9 @@ use hurray_format::{self as format, BufferHandle};
 
 use super::parcel::{self, Parcel, Part, pack};
 use super::raw::{BUFFER_COPIED, BUFFER_MAY_CHANGE, BUFFER_READ_ONLY, HurrayBuffer, HurrayTensor};
+use super::released;
 use crate::buffer::Buffer;
+use crate::device::Stream;
 use crate::error::Result;
 use crate::offered::{Fence, Offered};
 use crate::tensor::{Composite, Tensor};
@@ -91,20 +93,48 @@ impl Exported {
     ///
     /// Out of memory.
     pub fn composite(composite: &Composite) -> Result<Self> {
-        Self::bound(composite.as_bound())
+        Self::bound(composite.as_bound(), &mut std::iter::empty())
     }
 
-    fn bound(bound: &format::Composite<Tensor>) -> Result<Self> {
+    /// A composite with its events or the streams it was ordered on.
+    ///
+    /// # Errors
+    ///
+    /// As [`offer`](Self::offer).
+    pub fn offer_composite(offered: Offered<Composite>) -> Result<Self> {
+        let (composite, fences) = offered.into_parts();
+        Self::bound(composite.as_bound(), &mut fences.into_iter())
+    }
+
+    /// A tensor with its members. `fences` has the rest of what is to be waited for, if anything
+    /// is: one for each buffer, a head's before its members'.
+    fn bound(
+        bound: &format::Composite<Tensor>,
+        fences: &mut dyn Iterator<Item = Fence>,
+    ) -> Result<Self> {
         if bound.members.is_empty() {
-            return Self::share(&bound.item);
+            let fences: Vec<Fence> = fences.take(bound.item.buffers().len()).collect();
+            return match fences.is_empty() {
+                true => Self::share(&bound.item),
+                false => Self::offer(Offered::new(bound.item.clone(), fences)?),
+            };
         }
-        let members = bound.members.iter().map(Self::bound).collect::<Result<_>>()?;
-        pack(bound.item.descriptor(), std::iter::empty(), members).map(Self)
+        let members = bound.members.iter().map(|member| Self::bound(member, fences));
+        pack(bound.item.descriptor(), std::iter::empty(), members.collect::<Result<_>>()?).map(Self)
     }
 
     /// Says of all its memory that it was copied for this handoff.
     pub fn copied(self) -> Self {
         self.mark(BUFFER_COPIED);
+        self
+    }
+
+    /// Lets the consumer release its buffers in stream order, by an event or a stream of its own
+    /// on the same device: memory is then kept until `stream`, or the consumer's, has come past
+    /// that, and nobody waits on the host.
+    pub fn released_in(self, stream: &Stream) -> Self {
+        // SAFETY: packed, and not released; this value is the only one who uses it.
+        unsafe { released::release_in(self.0, stream) };
         self
     }
 

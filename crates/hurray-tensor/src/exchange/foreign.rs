@@ -21,7 +21,8 @@ pub struct Foreign(HurrayTensor);
 // SAFETY: what others hand over may be used and released from any thread; the header says so, and
 // whoever took it promised that its rules were kept.
 unsafe impl Send for Foreign {}
-// SAFETY: a shared reference reaches nothing.
+// SAFETY: what a shared reference reaches is only read, by `look`; nobody writes to it before it is
+// released, as whoever took it promised.
 unsafe impl Sync for Foreign {}
 
 impl Foreign {
@@ -34,8 +35,10 @@ impl Foreign {
     /// of the struct as its `struct_size` says. Unless its `release` is NULL, the struct must be
     /// what `hurray_abi.h` says, as far as that cannot be checked: its pointers must point to
     /// what they say, its callbacks must keep the header's rules, and its memory must be there,
-    /// readable from any thread and unchanging, until it is released. What can be checked is:
-    /// null pointers, versions, sizes, counts, tags, flags, alignment, and what goes with what.
+    /// readable from any thread and unchanging, until it is released. An event that it names must
+    /// be open until it is released, and a stream for as long as the tensor is waited for or used
+    /// there. What can be checked is: null pointers, versions, sizes, counts, tags, flags,
+    /// alignment, and what goes with what.
     ///
     /// # Errors
     ///
@@ -143,15 +146,14 @@ impl<T: Struct> Drop for Theirs<T> {
 pub(super) unsafe fn take<T: Struct>(from: *mut T) -> Result<T> {
     // SAFETY: passed on to the caller.
     let head = unsafe { head_of(from) }?;
-    if let Err(error) = check_head(head) {
-        let theirs = Theirs(*head);
-        head.release = None;
-        drop(theirs);
+    if let Err(error) = check_head(&head) {
+        // SAFETY: passed on to the caller.
+        drop(unsafe { take_head(from) }?);
         return Err(error);
     }
     // SAFETY: of this version, and as large as the struct at least.
     let taken = unsafe { from.read() };
-    // SAFETY: as in `head_of`; the reference from there is not used any more.
+    // SAFETY: it has the four fields, as was seen; nobody else uses it.
     unsafe { (*from.cast::<Head<T>>()).release = None };
     Ok(taken)
 }
@@ -165,21 +167,21 @@ pub(super) unsafe fn take<T: Struct>(from: *mut T) -> Result<T> {
 pub(super) unsafe fn take_head<T: Struct>(from: *mut T) -> Result<Theirs<T>> {
     // SAFETY: passed on to the caller.
     let head = unsafe { head_of(from) }?;
-    let owner = Theirs(*head);
-    head.release = None;
-    Ok(owner)
+    // SAFETY: it has the four fields, as was seen; nobody else uses it.
+    unsafe { (*from.cast::<Head<T>>()).release = None };
+    Ok(Theirs(head))
 }
 
-/// The four fields of a struct that is not released.
+/// The four fields of a struct that is not released, which is only read.
 ///
 /// # Safety
 ///
-/// As [`Foreign::take`], for that struct, and nobody else may use it while the fields are borrowed.
-#[inline]
-pub(super) unsafe fn head_of<'a, T: Struct>(from: *mut T) -> Result<&'a mut Head<T>> {
+/// As [`Foreign::take`], for that struct, and nobody may write to it meanwhile.
+#[inline(always)]
+pub(super) unsafe fn head_of<T: Struct>(from: *const T) -> Result<Head<T>> {
     check_pointer(from, "struct", 0)?;
     // SAFETY: not null, aligned, and four fields long by the caller's word.
-    let head = unsafe { &mut *from.cast::<Head<T>>() };
+    let head = unsafe { from.cast::<Head<T>>().read() };
     if head.release.is_none() {
         let at = offset_of!(HurrayTensor, release);
         return Err(refuse(Rule::ExchangeReleased, "release", at, Value::None, Expected::Unsaid));

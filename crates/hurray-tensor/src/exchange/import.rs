@@ -59,7 +59,6 @@ impl Foreign {
             && handle.sync() == SyncMode::PRODUCER_SYNCED
         {
             let (_, region) = look_at(*pointer, handle, 0, request)?;
-            let descriptor = descriptor.to_owned();
             let buffer = Buffer::whole(Shared::settled(region, 0, self.into_owner()));
             return Ok(Offered::synced(Tensor::checked(descriptor, buffer)));
         }
@@ -146,8 +145,8 @@ fn look_at<'a>(
     request: Option<&Request>,
 ) -> Result<(&'a HurrayBuffer, Region)> {
     // SAFETY: an entry of the array is null or a struct, by the promise of whoever took the
-    // tensor, and nobody else uses it.
-    check_head(unsafe { head_of(pointer) }?)?;
+    // tensor, and nobody writes to it.
+    check_head(&unsafe { head_of(pointer) }?)?;
     // SAFETY: a struct, of this version and as large as it is there.
     let raw = unsafe { &*pointer };
     let region = check::buffer(raw, handle, place)?;
@@ -187,7 +186,7 @@ fn take_several(
     let fences = handles
         .zip(&found)
         .zip(&buffers)
-        .map(|((handle, (_, sync)), buffer)| fence(sync, handle.sync(), buffer, devices))
+        .map(|((handle, (_, sync)), buffer)| fence(sync, handle.sync(), buffer, devices, request))
         .collect::<Result<_>>()?;
     Offered::new(Tensor::new(descriptor, buffers)?, fences)
 }
@@ -218,7 +217,18 @@ fn check_no_members(raw: &HurrayTensor) -> Result<()> {
 }
 
 /// What is to be waited for, and is released before its buffer.
-fn fence(sync: &HurraySync, mode: SyncMode, buffer: &Buffer, devices: &Devices) -> Result<Fence> {
+fn fence(
+    sync: &HurraySync,
+    mode: SyncMode,
+    buffer: &Buffer,
+    devices: &Devices,
+    request: Option<&Request>,
+) -> Result<Fence> {
+    // It was seen to be the one that was asked for.
+    if let (SyncMode::CONSUMER_STREAM, Some(asked)) = (mode, request.and_then(Request::held_stream))
+    {
+        return Ok(Fence::Stream(asked.clone().into()));
+    }
     let tag = DeviceTag::from_tag(sync.device_tag);
     let region = buffer.region();
     let device = devices.find(tag, region.ordinal, &region.uuid).cloned();
@@ -233,8 +243,8 @@ fn fence(sync: &HurraySync, mode: SyncMode, buffer: &Buffer, devices: &Devices) 
             Ok(Fence::Event(unsafe { Event::borrow_until(release, tag, device, raw) }))
         }
         SyncMode::CONSUMER_STREAM => {
-            // SAFETY: the stream that the consumer itself named, which whoever takes a tensor
-            // promises to keep open.
+            // SAFETY: whoever took the tensor, or read the request for it, promised that the
+            // stream is open.
             Ok(Fence::Stream(unsafe { DeclaredStream::adopt(tag, device, sync.stream) }))
         }
         _ => Ok(Fence::Synced),

@@ -6,7 +6,7 @@
 //! it can be released, until all of it was checked.
 //!
 //! ```text
-//! Tensor, Offered, Composite --Exported--> HurrayTensor --Foreign--> Offered, OfferedComposite
+//! Tensor, Offered, Composite --Exported--> HurrayTensor --Foreign--> Offered
 //! impl Produce --ExportedProducer--> HurrayProducer --ForeignProducer--> Foreign
 //! ```
 
@@ -15,15 +15,16 @@ mod composite;
 mod export;
 mod foreign;
 mod import;
+mod in_order;
 mod parcel;
 mod produce;
 mod producer;
 pub mod raw;
+mod released;
 mod request;
 mod shares;
 mod status;
 
-pub use composite::OfferedComposite;
 pub use export::Exported;
 pub use foreign::Foreign;
 pub use produce::{ExportedProducer, Produce};

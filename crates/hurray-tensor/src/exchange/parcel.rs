@@ -10,17 +10,18 @@
 use std::alloc::{Layout, alloc, dealloc};
 use std::mem::{ManuallyDrop, offset_of};
 use std::ptr::{self, NonNull};
-use std::sync::atomic::{AtomicUsize, Ordering, fence};
+use std::sync::atomic::AtomicUsize;
 
 use hurray_format::{BufferHandle, Descriptor, DeviceTag, MemoryClass};
 
 use super::export::Exported;
 use super::raw::struct_size;
-use super::raw::{ABI_VERSION, Head, HurrayBuffer, HurraySync, HurrayTensor, NO_QUEUE_FAMILY};
+use super::raw::{ABI_VERSION, HurrayBuffer, HurraySync, HurrayTensor, NO_QUEUE_FAMILY};
+use super::released::{release_buffer, release_event, release_tensor};
 use crate::buffer::Buffer;
-use crate::device::Event;
+use crate::device::{Event, Stream};
 use crate::error::{Error, Result};
-use crate::memory::{as_u64, quietly};
+use crate::memory::as_u64;
 use crate::offered::Fence;
 
 /// One buffer to be handed over.
@@ -36,25 +37,27 @@ pub(super) struct Part<'a> {
 #[repr(C)]
 pub(super) struct Parcel {
     /// The tensor, and each of its buffers that is not released.
-    holders: AtomicUsize,
+    pub(super) holders: AtomicUsize,
     /// Of the whole allocation.
-    size: usize,
-    slots: usize,
-    members: usize,
+    pub(super) size: usize,
+    pub(super) slots: usize,
+    pub(super) members: usize,
     descriptor_length: usize,
 }
 
 /// A buffer that was handed over. `raw` is the consumer's to write to, the rest the callbacks'.
 #[repr(C)]
-struct Slot {
-    raw: HurrayBuffer,
-    kept: Kept,
+pub(super) struct Slot {
+    pub(super) raw: HurrayBuffer,
+    pub(super) kept: Kept,
 }
 
-struct Kept {
-    parcel: NonNull<Parcel>,
-    keep: Option<Buffer>,
-    event: Option<Event>,
+pub(super) struct Kept {
+    pub(super) parcel: NonNull<Parcel>,
+    pub(super) keep: Option<Buffer>,
+    pub(super) event: Option<Event>,
+    /// Where memory waits before it goes, if it can be released in stream order.
+    pub(super) stream: Option<Stream>,
 }
 
 const SLOTS_AT: usize = size_of::<Parcel>();
@@ -81,7 +84,25 @@ impl Plan {
     }
 }
 
-const ALIGN: usize = 8;
+impl Parcel {
+    /// The first of its slots.
+    #[inline(always)]
+    pub(super) fn first_slot(parcel: *mut Self) -> *mut Slot {
+        parcel.cast::<u8>().wrapping_add(SLOTS_AT).cast()
+    }
+
+    /// The first of its members.
+    #[inline(always)]
+    pub(super) fn first_member(
+        parcel: *mut Self,
+        slots: usize,
+        members: usize,
+    ) -> *mut HurrayTensor {
+        parcel.cast::<u8>().wrapping_add(Plan::of(slots, members).members).cast()
+    }
+}
+
+pub(super) const ALIGN: usize = 8;
 const _: () = assert!(
     align_of::<Parcel>() == ALIGN
         && align_of::<Slot>() == ALIGN
@@ -117,7 +138,7 @@ pub(super) fn pack<'a>(
     descriptor.encode_into(bytes)?;
 
     let parcel = base.cast::<Parcel>();
-    let slot_array = memory.at(SLOTS_AT).cast::<Slot>();
+    let slot_array = Parcel::first_slot(parcel.as_ptr());
     let list = memory.at(plan.list).cast::<*mut HurrayBuffer>();
     let mut filled: usize = 0;
     for part in parts.take(slots) {
@@ -193,7 +214,7 @@ unsafe fn fill(slot: *mut Slot, part: Part<'_>, parcel: NonNull<Parcel>) {
     let event = announce(&mut raw.sync, fence, slot);
     let kept = slot.cast::<u8>().wrapping_add(offset_of!(Slot, kept)).cast();
     // SAFETY: room for a slot, of which this part is not borrowed.
-    unsafe { ptr::write(kept, Kept { parcel, keep: Some(keep), event }) }
+    unsafe { ptr::write(kept, Kept { parcel, keep: Some(keep), event, stream: None }) }
 }
 
 /// Says where a buffer is.
@@ -274,111 +295,6 @@ pub(super) unsafe fn tensor(parcel: NonNull<Parcel>) -> HurrayTensor {
         members: if members == 0 { ptr::null_mut() } else { member_list },
         flags: 0,
     }
-}
-
-unsafe extern "C" fn release_tensor(tensor: *mut HurrayTensor) {
-    // SAFETY: whoever releases gives a struct of its own with the first four fields, or null,
-    // which is let pass.
-    let Some(head) = (unsafe { tensor.cast::<Head<HurrayTensor>>().as_mut() }) else { return };
-    if head.release.take().is_none() {
-        return;
-    }
-    let parcel = head.private_data.cast::<Parcel>();
-    // SAFETY: the tensor held its parcel until now; but for the count nobody writes to it.
-    let Parcel { slots, members, .. } = *unsafe { &*parcel };
-    let mut held: usize = 1;
-    let first = parcel.cast::<u8>().wrapping_add(SLOTS_AT).cast::<Slot>();
-    for place in 0..slots {
-        let slot = first.wrapping_add(place);
-        // SAFETY: the slot is filled. What was moved out is marked so in its `raw`, by whoever
-        // moved it and had the tensor alone; since then nobody uses that `raw`.
-        let raw = unsafe { &mut *slot.cast::<Head<HurrayBuffer>>() };
-        if raw.release.take().is_some() {
-            // SAFETY: it was neither released nor moved out, so nobody else uses its slot.
-            unsafe { &mut (*slot).kept }.empty();
-            held = held.saturating_add(1);
-        }
-    }
-    let member_array = parcel.cast::<u8>().wrapping_add(Plan::of(slots, members).members);
-    for place in 0..members {
-        let member = member_array.cast::<HurrayTensor>().wrapping_add(place);
-        // SAFETY: the array is filled, and used by nobody else.
-        let raw = unsafe { &*member.cast::<Head<HurrayTensor>>() };
-        if let Some(release) = raw.release {
-            // SAFETY: a tensor that was neither released nor moved out.
-            unsafe { release(member) };
-        }
-    }
-    // SAFETY: the tensor and the buffers that were present held it, and are gone.
-    unsafe { let_go(parcel, held) }
-}
-
-unsafe extern "C" fn release_buffer(buffer: *mut HurrayBuffer) {
-    // SAFETY: whoever releases gives a struct of its own with the first four fields, or null,
-    // which is let pass.
-    let Some(head) = (unsafe { buffer.cast::<Head<HurrayBuffer>>().as_mut() }) else { return };
-    if head.release.take().is_none() {
-        return;
-    }
-    let slot = head.private_data.cast::<Slot>();
-    // SAFETY: the buffer was not released until now, so that its slot is filled, and whoever
-    // releases it is the only one who uses this part of it.
-    let kept = unsafe { &mut (*slot).kept };
-    let parcel = kept.parcel.as_ptr();
-    kept.empty();
-    // SAFETY: the buffer held it, and is gone.
-    unsafe { let_go(parcel, 1) }
-}
-
-unsafe extern "C" fn release_event(sync: *mut HurraySync) {
-    // SAFETY: whoever releases gives a struct of its own, or null, which is let pass.
-    let Some(sync) = (unsafe { sync.as_mut() }) else { return };
-    if sync.release_event.take().is_some() {
-        let slot = sync.event_context.cast::<Slot>();
-        // SAFETY: an event is never released after its buffer, so that the slot is filled, nor at
-        // the same time, so that nobody else uses this part of it.
-        unsafe { &mut (*slot).kept }.drop_event();
-    }
-}
-
-impl Kept {
-    /// Drops the event, then the memory.
-    #[inline]
-    fn empty(&mut self) {
-        self.drop_event();
-        // Letting memory go does not panic.
-        drop(self.keep.take());
-    }
-
-    #[inline]
-    fn drop_event(&mut self) {
-        if let Some(event) = self.event.take() {
-            quietly(move || drop(event));
-        }
-    }
-}
-
-/// Gives the allocation back where these were the last that held it.
-///
-/// # Safety
-///
-/// The caller must have held it `count` times, and not any more.
-#[inline]
-unsafe fn let_go(parcel: *mut Parcel, count: usize) {
-    // SAFETY: held until now; but for the count nobody writes to it.
-    let Parcel { holders, size, .. } = unsafe { &*parcel };
-    let size = *size;
-    // Where all that is left is ours, nobody else can change the count.
-    if holders.load(Ordering::Acquire) != count {
-        if holders.fetch_sub(count, Ordering::Release) != count {
-            return;
-        }
-        fence(Ordering::Acquire);
-    }
-    // SAFETY: the size and alignment of the layout with which it was allocated.
-    let layout = unsafe { Layout::from_size_align_unchecked(size, ALIGN) };
-    // SAFETY: allocated with that layout, and nobody holds it any more.
-    unsafe { dealloc(parcel.cast(), layout) }
 }
 
 #[cold]

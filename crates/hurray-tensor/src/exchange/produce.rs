@@ -199,7 +199,7 @@ impl Making {
             }
             Err(panic) => {
                 self.error = said(&panic).and_then(|text| CString::new(text).ok());
-                let _ = ManuallyDrop::new(panic);
+                quietly(move || drop(panic));
                 Status::Panic.code()
             }
         }

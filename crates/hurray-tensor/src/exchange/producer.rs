@@ -10,7 +10,6 @@ use std::slice;
 
 use hurray_format::{Accept, Descriptor, Expected, Rule, Silent, Value};
 
-use super::composite::OfferedComposite;
 use super::foreign::{Foreign, check_pointer, take};
 use super::raw::{ABI_VERSION, HurrayProducer, HurrayTensor, struct_size};
 use super::request::Request;
@@ -18,7 +17,7 @@ use super::{Status, refuse};
 use crate::device::Devices;
 use crate::error::{Error, Result};
 use crate::offered::Offered;
-use crate::tensor::Tensor;
+use crate::tensor::{Composite, Tensor};
 
 /// A producer of another library. Dropping it releases it; what it handed out stays good.
 pub struct ForeignProducer {
@@ -107,7 +106,7 @@ impl ForeignProducer {
         request: &Request,
         accept: &Accept,
         devices: &Devices,
-    ) -> Result<OfferedComposite> {
+    ) -> Result<Offered<Composite>> {
         self.ask(request)?.open_composite(accept, devices, Some(request))
     }
 

@@ -30,13 +30,13 @@ use crate::memory::Alignment;
 ///     .copying(Copying::WhereNeeded);
 /// assert!(request.accepts_event(EventKind::MultiWait));
 /// ```
-#[derive(Clone, Copy, Debug)]
-pub struct Request(HurrayRequest);
-
-// SAFETY: numbers.
-unsafe impl Send for Request {}
-// SAFETY: numbers.
-unsafe impl Sync for Request {}
+#[derive(Clone, Debug)]
+pub struct Request {
+    raw: HurrayRequest,
+    /// The stream that the numbers name, where it is one of ours: it is open for as long as
+    /// somebody may be told to wait on it.
+    stream: Option<Stream>,
+}
 
 /// Whether a copy may, or must, be made to meet a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +52,7 @@ pub enum Copying {
 impl Request {
     /// Data that is ready, on any device, in any memory class, without a copy.
     pub fn any() -> Self {
-        Self(HurrayRequest {
+        let raw = HurrayRequest {
             abi_version: ABI_VERSION,
             struct_size: struct_size::<HurrayRequest>(),
             accepted_syncs: bit(SyncMode::PRODUCER_SYNCED.tag()),
@@ -69,15 +69,16 @@ impl Request {
             queue_family: NO_QUEUE_FAMILY,
             reserved2: 0,
             flags: 0,
-        })
+        };
+        Self { raw, stream: None }
     }
 
     /// Also data with an event of one of these kinds.
     #[must_use]
     pub fn events(mut self, kinds: &[EventKind]) -> Self {
-        self.0.accepted_syncs |= bit(SyncMode::EVENT.tag());
+        self.raw.accepted_syncs |= bit(SyncMode::EVENT.tag());
         for kind in kinds {
-            self.0.accepted_event_kinds |= bit(*kind as u8);
+            self.raw.accepted_event_kinds |= bit(*kind as u8);
         }
         self
     }
@@ -85,48 +86,49 @@ impl Request {
     /// Data on that stream's device; also such that this stream was ordered after its writes.
     #[must_use]
     pub fn on(mut self, stream: &Stream) -> Self {
-        self.0.accepted_syncs |= bit(SyncMode::CONSUMER_STREAM.tag());
-        self.0.stream = stream.handle();
+        self.raw.accepted_syncs |= bit(SyncMode::CONSUMER_STREAM.tag());
+        self.raw.stream = stream.handle();
         let identity = stream.device().identity();
-        self.0.device_tag = identity.tag.tag();
-        self.0.device_ordinal = identity.ordinal;
-        self.0.device_uuid = identity.uuid;
+        self.raw.device_tag = identity.tag.tag();
+        self.raw.device_ordinal = identity.ordinal;
+        self.raw.device_uuid = identity.uuid;
+        self.stream = Some(stream.clone());
         self
     }
 
     /// Data on devices of that kind alone.
     #[must_use]
     pub fn on_device(mut self, device: DeviceTag) -> Self {
-        self.0.device_tag = device.tag();
+        self.raw.device_tag = device.tag();
         self
     }
 
     /// Data in one of these memory classes alone.
     #[must_use]
     pub fn classes(mut self, classes: &[MemoryClass]) -> Self {
-        self.0.accepted_classes = classes.iter().fold(0, |all, class| all | class_bit(*class));
+        self.raw.accepted_classes = classes.iter().fold(0, |all, class| all | class_bit(*class));
         self
     }
 
     /// Data aligned so, or to more.
     #[must_use]
     pub fn aligned(mut self, alignment: Alignment) -> Self {
-        self.0.min_alignment = alignment.bytes();
+        self.raw.min_alignment = alignment.bytes();
         self
     }
 
     /// Data that the consumer may write to.
     #[must_use]
     pub fn writable(mut self) -> Self {
-        self.0.flags |= REQUEST_WRITABLE;
+        self.raw.flags |= REQUEST_WRITABLE;
         self
     }
 
     /// Whether a copy may be made.
     #[must_use]
     pub fn copying(mut self, copying: Copying) -> Self {
-        self.0.flags &= !(REQUEST_ALLOW_COPY | REQUEST_MUST_COPY);
-        self.0.flags |= match copying {
+        self.raw.flags &= !(REQUEST_ALLOW_COPY | REQUEST_MUST_COPY);
+        self.raw.flags |= match copying {
             Copying::Never => 0,
             Copying::WhereNeeded => REQUEST_ALLOW_COPY,
             Copying::Always => REQUEST_ALLOW_COPY | REQUEST_MUST_COPY,
@@ -138,7 +140,8 @@ impl Request {
     ///
     /// # Safety
     ///
-    /// `from` must be null, or point to as much of a request as its `struct_size` says.
+    /// `from` must be null, or point to as much of a request as its `struct_size` says. A stream
+    /// that it names must be open for as long as an answer to it is waited for or used there.
     ///
     /// # Errors
     ///
@@ -171,7 +174,7 @@ impl Request {
             let rule = Rule::ExchangeReserved;
             return Err(refuse(rule, "reserved", at, Value::None, Expected::Unsaid));
         }
-        let request = Self(raw);
+        let request = Self { raw, stream: None };
         if request.accepts_sync(SyncMode::CONSUMER_STREAM) && raw.stream == 0 {
             let at = offset_of!(HurrayRequest, stream);
             let rule = Rule::ExchangeStreamMissing;
@@ -182,32 +185,37 @@ impl Request {
 
     /// The struct.
     pub fn as_raw(&self) -> &HurrayRequest {
-        &self.0
+        &self.raw
     }
 
     /// Whether it takes that sync mode.
     pub fn accepts_sync(&self, mode: SyncMode) -> bool {
-        self.0.accepted_syncs & bit(mode.tag()) != 0
+        self.raw.accepted_syncs & bit(mode.tag()) != 0
     }
 
     /// Whether it takes events of that kind.
     pub fn accepts_event(&self, kind: EventKind) -> bool {
-        self.accepts_sync(SyncMode::EVENT) && self.0.accepted_event_kinds & bit(kind as u8) != 0
+        self.accepts_sync(SyncMode::EVENT) && self.raw.accepted_event_kinds & bit(kind as u8) != 0
     }
 
     /// Whether it takes memory of that class.
     pub fn accepts_class(&self, class: MemoryClass) -> bool {
-        self.0.accepted_classes & class_bit(class) != 0
+        self.raw.accepted_classes & class_bit(class) != 0
     }
 
     /// The stream to be ordered, where it takes that.
     pub fn stream(&self) -> Option<u64> {
-        self.accepts_sync(SyncMode::CONSUMER_STREAM).then_some(self.0.stream)
+        self.accepts_sync(SyncMode::CONSUMER_STREAM).then_some(self.raw.stream)
+    }
+
+    /// That stream, where it is one of ours.
+    pub(super) fn held_stream(&self) -> Option<&Stream> {
+        self.stream.as_ref()
     }
 
     /// Whether data of that device may be handed out; -1 and zeros where it is not known which.
     pub fn accepts_device(&self, tag: DeviceTag, ordinal: i64, uuid: &[u8; 16]) -> bool {
-        let raw = &self.0;
+        let raw = &self.raw;
         if raw.device_tag == DEVICE_ANY {
             return true;
         }
@@ -222,14 +230,14 @@ impl Request {
 
     /// Whether the data is to be written to.
     pub fn wants_writable(&self) -> bool {
-        self.0.flags & REQUEST_WRITABLE != 0
+        self.raw.flags & REQUEST_WRITABLE != 0
     }
 
     /// Whether a copy may be made.
     pub fn may_copy(&self) -> Copying {
-        if self.0.flags & REQUEST_MUST_COPY != 0 {
+        if self.raw.flags & REQUEST_MUST_COPY != 0 {
             Copying::Always
-        } else if self.0.flags & REQUEST_ALLOW_COPY != 0 {
+        } else if self.raw.flags & REQUEST_ALLOW_COPY != 0 {
             Copying::WhereNeeded
         } else {
             Copying::Never
@@ -273,16 +281,16 @@ impl Request {
     ) -> Option<(Rule, &'static str)> {
         let sync = &raw.sync;
         let is_event = handle.sync() == SyncMode::EVENT;
-        let kind = self.0.accepted_event_kinds & bit(sync.event_kind) != 0;
+        let kind = self.raw.accepted_event_kinds & bit(sync.event_kind) != 0;
         let other_stream =
-            handle.sync() == SyncMode::CONSUMER_STREAM && sync.stream != self.0.stream;
+            handle.sync() == SyncMode::CONSUMER_STREAM && sync.stream != self.raw.stream;
         if !self.accepts_sync(handle.sync()) || (is_event && !kind) || other_stream {
             return Some((Rule::ExchangeRequestSync, "sync"));
         }
-        let context = self.0.device_context;
+        let context = self.raw.device_context;
         let other_context =
             context != 0 && raw.device_context != 0 && raw.device_context != context;
-        let other_driver = self.0.driver != 0 && raw.driver != 0 && raw.driver != self.0.driver;
+        let other_driver = self.raw.driver != 0 && raw.driver != 0 && raw.driver != self.raw.driver;
         let device = handle.device();
         if !self.accepts_device(device, raw.device_ordinal, &raw.device_uuid)
             || other_context
@@ -293,7 +301,7 @@ impl Request {
         if !self.accepts_class(handle.class()) {
             return Some((Rule::ExchangeRequestClass, "memory_class"));
         }
-        if handle.byte_size() != 0 && handle.alignment() < self.0.min_alignment {
+        if handle.byte_size() != 0 && handle.alignment() < self.raw.min_alignment {
             return Some((Rule::ExchangeRequestAlignment, "alignment"));
         }
         if place == 0 && self.wants_writable() && raw.flags & BUFFER_READ_ONLY != 0 {

@@ -10,23 +10,32 @@ use loom::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 #[cfg(loom)]
-use super::weaker::ordered;
+use super::model::{Turns, ordered};
 
 /// A count of holders, one at first.
-pub(crate) struct Count(AtomicUsize);
+pub(crate) struct Count {
+    holders: AtomicUsize,
+    #[cfg(loom)]
+    turns: Turns,
+}
 
 /// A count beyond this is not believed any more: see [`Count::pin`].
 const MOST: usize = usize::MAX >> 1;
 
 impl Count {
     pub(crate) fn one() -> Self {
-        Self(AtomicUsize::new(1))
+        Self {
+            holders: AtomicUsize::new(1),
+            #[cfg(loom)]
+            turns: Turns::default(),
+        }
     }
 
     /// One holder more, whom a holder lets in, and who learns from that one what there is.
     #[inline]
     pub(crate) fn join(&self) {
-        if self.0.fetch_add(1, ordered(Ordering::Relaxed)) >= MOST {
+        self.turn();
+        if self.holders.fetch_add(1, ordered(Ordering::Relaxed)) >= MOST {
             self.pin();
         }
     }
@@ -39,7 +48,8 @@ impl Count {
         if self.is_one() {
             return true;
         }
-        let before = self.0.fetch_sub(1, ordered(Ordering::AcqRel));
+        self.turn();
+        let before = self.holders.fetch_sub(1, ordered(Ordering::AcqRel));
         if before > MOST {
             self.pin();
         }
@@ -49,14 +59,15 @@ impl Count {
     /// Whether there is one holder, the caller, who then comes after all that the others did.
     #[inline]
     pub(crate) fn is_one(&self) -> bool {
-        self.0.load(ordered(Ordering::Acquire)) == 1
+        self.turn();
+        self.holders.load(ordered(Ordering::Acquire)) == 1
     }
 
     /// More holders than can be counted, so that some were forgotten and not dropped: from here
     /// on the memory is kept for ever, rather than released too early.
     #[cold]
     fn pin(&self) {
-        self.0.store(MOST.saturating_add(MOST >> 1), Ordering::Relaxed);
+        self.holders.store(MOST.saturating_add(MOST >> 1), Ordering::Relaxed);
     }
 }
 
@@ -65,6 +76,15 @@ impl Count {
 #[inline(always)]
 const fn ordered(ordering: Ordering) -> Ordering {
     ordering
+}
+
+impl Count {
+    /// Where a model tries which thread comes next.
+    #[inline(always)]
+    fn turn(&self) {
+        #[cfg(loom)]
+        self.turns.take();
+    }
 }
 
 #[cfg(test)]
@@ -81,7 +101,8 @@ mod tests {
 
     #[test]
     fn a_count_that_ran_over_is_never_the_last() {
-        let count = Count(AtomicUsize::new(MOST));
+        let count = Count::one();
+        count.holders.store(MOST, Ordering::Relaxed);
         count.join();
         for _ in 0..10 {
             assert!(!count.leave());

@@ -2,19 +2,19 @@
 
 mod allocation;
 mod count;
+#[cfg(loom)]
+mod model;
 mod owner;
 mod pages;
 mod region;
 mod release;
 mod room;
 mod shared;
-#[cfg(loom)]
-mod weaker;
 
 pub use allocation::Alignment;
-pub use region::Region;
 #[cfg(loom)]
-pub use weaker::weaken;
+pub use model::weaken;
+pub use region::Region;
 
 pub(crate) use allocation::{Contents, allocate};
 pub(crate) use owner::{kept_by, of_vec};

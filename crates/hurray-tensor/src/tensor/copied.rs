@@ -119,7 +119,8 @@ impl Tensor {
     }
 
     fn own_bytes(&self) -> u64 {
-        self.buffers.first().map_or(0, Buffer::byte_size)
+        let own = |buffer: &Buffer| buffer.byte_size().saturating_sub(buffer.lead());
+        self.buffers.first().map_or(0, own)
     }
 }
 

@@ -123,7 +123,7 @@ impl Tensor {
     }
 
     /// The bytes of buffer 0, and how many in front of them are counted and not there.
-    pub(super) fn values(&self) -> Result<(&[u8], u64)> {
+    pub(crate) fn values(&self) -> Result<(&[u8], u64)> {
         match self.buffers.first() {
             Some(buffer) => Ok((buffer.host_bytes()?, buffer.lead())),
             None => Ok((&[], 0)),

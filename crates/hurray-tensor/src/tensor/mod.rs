@@ -9,7 +9,7 @@ mod entries;
 mod made;
 mod pages;
 mod typed;
-mod view;
+pub(crate) mod view;
 mod walk;
 
 pub use borrowed::TensorRef;
@@ -21,7 +21,7 @@ pub use view::Cut;
 
 use std::fmt;
 
-use hurray_format::{BufferHandle, Descriptor, Dtype, Layout, SyncMode};
+use hurray_format::{BufferHandle, Descriptor, DescriptorRef, Dtype, Layout, SyncMode};
 use smallvec::SmallVec;
 
 use crate::buffer::{Buffer, BufferMut, HostBuffer};
@@ -80,10 +80,11 @@ impl Tensor {
 
     /// A tensor of one buffer, which was checked against its handle and is ready.
     #[inline(always)]
-    pub(crate) fn checked(descriptor: Descriptor, buffer: Buffer) -> Self {
+    pub(crate) fn checked(descriptor: &DescriptorRef<'_>, buffer: Buffer) -> Self {
         let mut buffers = Buffers::new();
         buffers.push(buffer);
-        Self { descriptor, buffers }
+        // Made in its place: half of this would be moving otherwise.
+        Self { descriptor: descriptor.to_owned(), buffers }
     }
 
     /// A tensor that was read: whatever device it was on before, and however aligned, it is in

@@ -27,6 +27,47 @@ pub(crate) fn compile(source: &str, standard: &str, into: Into, name: &str) -> P
     compiled
 }
 
+/// Compiles sources of C and C++ and links them, with a library perhaps, into a program.
+pub(crate) fn link(
+    name: &str,
+    sources: &[&str],
+    options: &[&str],
+    library: Option<&Path>,
+) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let objects = sources.iter().map(|source| {
+        let object = folder.join(format!("{name}-{source}.o"));
+        let standard = if source.ends_with(".cpp") { "c++17" } else { "c11" };
+        let mut command = compiler(standard);
+        command.args(["-g", "-O1", "-pthread", "-c", "-o"]).arg(&object).args(options);
+        run(command.arg(here().join(source)));
+        object
+    });
+    let program = folder.join(name);
+    let mut command = Command::new("c++");
+    command.args(["-pthread", "-o"]).arg(&program).args(objects);
+    if let Some(library) = library {
+        let there = library.parent().unwrap();
+        command.arg(library).arg(format!("-Wl,-rpath,{}", there.display()));
+    }
+    run(&mut command);
+    program
+}
+
+/// Builds the library in `copy` with a copy of hurray-tensor in it, in a profile of cargo's.
+pub(crate) fn copy(profile: &str) -> PathBuf {
+    let (copy, target) = (here().join("copy"), Path::new(env!("CARGO_TARGET_TMPDIR")).join("copy"));
+    // The very versions that the workspace uses: cargo drops what the copy does not need.
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../Cargo.lock");
+    std::fs::copy(workspace, copy.join("Cargo.lock")).unwrap();
+    let mut command = Command::new(env!("CARGO"));
+    command.args(["build", "--quiet", "--profile", profile, "--manifest-path"]);
+    command.arg(copy.join("Cargo.toml")).arg("--target-dir").arg(&target);
+    run(&mut command);
+    let folder = if profile == "dev" { "debug" } else { profile };
+    target.join(folder).join("libexchange_copy.so")
+}
+
 /// Compiles a text, to see that it is accepted.
 pub(crate) fn accepts(text: &str, standard: &str, name: &str) {
     let source = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);

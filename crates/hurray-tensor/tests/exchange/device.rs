@@ -2,8 +2,9 @@
 
 #![allow(unsafe_code, reason = "a device is an unsafe trait")]
 
-use std::sync::Arc;
+use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use hurray_tensor::device::{Device, Devices, EventKind, Identity, RawEvent};
 use hurray_tensor::format::{DeviceTag, MemoryClass};
@@ -11,8 +12,9 @@ use hurray_tensor::{Alignment, Buffer, BufferMut, DeviceMemory, Region, Result};
 
 use crate::library::Wait;
 
+type Work = Box<dyn FnOnce() + Send>;
+
 /// It calls itself CUDA; its memory is unified.
-#[derive(Debug)]
 pub(crate) struct TestDevice {
     identity: Identity,
     /// How the events of a library are waited for.
@@ -20,6 +22,15 @@ pub(crate) struct TestDevice {
     pub(crate) waits: AtomicU64,
     pub(crate) recorded: AtomicU64,
     pub(crate) released: AtomicU64,
+    /// What was queued and waits, while there is a queue.
+    queue: Mutex<Option<Vec<Work>>>,
+    pub(crate) closed: AtomicU64,
+}
+
+impl fmt::Debug for TestDevice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("TestDevice")
+    }
 }
 
 impl TestDevice {
@@ -32,7 +43,20 @@ impl TestDevice {
             waits: AtomicU64::new(0),
             recorded: AtomicU64::new(0),
             released: AtomicU64::new(0),
+            queue: Mutex::new(None),
+            closed: AtomicU64::new(0),
         })
+    }
+
+    /// From here on calls that are queued wait for `run`.
+    pub(crate) fn queue(&self) {
+        *self.queue.lock().unwrap() = Some(Vec::new());
+    }
+
+    /// Runs what was queued.
+    pub(crate) fn run(&self) {
+        let queued = self.queue.lock().unwrap().take();
+        queued.into_iter().flatten().for_each(|work| work());
     }
 
     pub(crate) fn at_hand(self: &Arc<Self>) -> Devices {
@@ -100,7 +124,9 @@ unsafe impl Device for TestDevice {
         Ok(7)
     }
 
-    unsafe fn close_stream(&self, _: u64) {}
+    unsafe fn close_stream(&self, _: u64) {
+        self.closed.fetch_add(1, Ordering::Relaxed);
+    }
 
     unsafe fn copy(&self, _: u64, _: &Region, _: &Region) -> Result<()> {
         panic!("no test copies")
@@ -125,7 +151,10 @@ unsafe impl Device for TestDevice {
     }
 
     unsafe fn call(&self, _: u64, work: Box<dyn FnOnce() + Send>) -> Result<()> {
-        work();
+        match self.queue.lock().unwrap().as_mut() {
+            Some(queue) => queue.push(work),
+            None => work(),
+        }
         Ok(())
     }
 }

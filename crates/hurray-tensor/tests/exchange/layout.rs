@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::process::Command;
 
 use hurray_tensor::exchange::{Status, raw};
-use hurray_tensor::format::{DeviceTag, MemoryClass, SyncMode};
+use hurray_tensor::format::{DeviceTag, MemoryClass, Rule, SyncMode};
 
 use crate::compile::{self, C, CPP, Into};
 
@@ -77,6 +77,15 @@ fn the_constants_are_the_same() {
     ];
     for (name, value) in same {
         assert_eq!(printed[name], i64::try_from(value).unwrap(), "{name}");
+    }
+}
+
+#[test]
+fn the_page_says_what_each_rule_is_for() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/spec/10-exchange.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    for rule in Rule::ALL.iter().filter(|rule| rule.id().starts_with("exchange.")) {
+        assert!(page.contains(&format!("`{rule}`")), "{rule}");
     }
 }
 

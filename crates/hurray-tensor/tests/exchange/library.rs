@@ -9,7 +9,7 @@ use hurray_tensor::exchange::Foreign;
 use hurray_tensor::exchange::raw::{HurrayBuffer, HurrayProducer, HurrayTensor};
 use libloading::Library;
 
-use crate::compile::{Into, compile};
+use crate::compile::{self, Into, compile};
 
 /// The tensors that `producer.h` lists.
 pub(crate) const SYNCED: u32 = 0;
@@ -21,6 +21,7 @@ pub(crate) const COMPOSITE: u32 = 5;
 pub(crate) const QUANTIZED: u32 = 6;
 pub(crate) const EMPTY: u32 = 7;
 pub(crate) const NESTED: u32 = 8;
+pub(crate) const DEEP: u32 = 9;
 
 /// The stream that it orders.
 pub(crate) const ORDERED_STREAM: u64 = 0x5EED;
@@ -52,17 +53,16 @@ pub(crate) struct Side {
     pub(crate) consume: [Consume; 2],
     pub(crate) release_truncated: unsafe extern "C" fn(*const HurrayTensor) -> i32,
     in_use: Mutex<()>,
+    /// Where the functions are, for as long as the program runs.
+    _library: Library,
 }
 
 /// The side written in C.
 pub(crate) fn in_c() -> InUse {
     static SIDE: OnceLock<Side> = OnceLock::new();
-    InUse::of(SIDE.get_or_init(|| {
-        let name = |part| format!("lib{part}.so");
-        // One source after the other, into one library.
-        let path = compile("one.c", "c11", Into::Library, &name("one"));
-        Side::load("C", path)
-    }))
+    InUse::of(
+        SIDE.get_or_init(|| Side::load("C", compile("one.c", "c11", Into::Library, "libone.so"))),
+    )
 }
 
 /// The side written in C++.
@@ -73,12 +73,21 @@ pub(crate) fn in_cpp() -> InUse {
     }))
 }
 
+/// Two copies of hurray-tensor, built apart: for looking at and for running.
+pub(crate) fn copies() -> [InUse; 2] {
+    static SIDES: OnceLock<[Side; 2]> = OnceLock::new();
+    let sides = SIDES.get_or_init(|| {
+        [("debug", "dev"), ("release", "release")]
+            .map(|(name, profile)| Side::load(name, compile::copy(profile)))
+    });
+    let [debug, release] = sides;
+    [InUse::of(debug), InUse::of(release)]
+}
+
 impl Side {
     fn load(name: &'static str, path: PathBuf) -> Self {
         // SAFETY: compiled just now, it runs nothing when it is loaded.
         let library = unsafe { Library::new(&path) }.unwrap();
-        // It stays for as long as the program does.
-        let library = Box::leak(Box::new(library));
         macro_rules! function {
             ($name:literal) => {
                 // SAFETY: of this type, as its header says.
@@ -96,6 +105,7 @@ impl Side {
             consume: [function!(b"test_consume"), function!(b"test_consume_apart")],
             release_truncated: function!(b"test_release_truncated"),
             in_use: Mutex::new(()),
+            _library: library,
         }
     }
 }

@@ -11,7 +11,9 @@
     reason = "a test may fail loudly"
 )]
 
+mod alone;
 mod compile;
+mod copies;
 mod device;
 mod from_them;
 mod layout;

@@ -236,6 +236,24 @@ static int32_t make_nested(struct HurrayTensor *out) {
     return HURRAY_OK;
 }
 
+/* A group of one group of one group and so on, around a quantized tensor. */
+static int32_t make_deep(uint32_t heads, struct HurrayTensor *out) {
+    static const uint64_t shape[] = {1};
+    struct Made *it;
+    if (heads == 0) return make_quantized(out);
+    it = begin();
+    if (!it) return HURRAY_OUT_OF_MEMORY;
+    begin_descriptor(&it->descriptor, 0, 0x03, 0x0B, 1, shape);
+    put(&it->descriptor, 3, 4);
+    put(&it->descriptor, 1, 4);
+    put(&it->descriptor, 0, 1);
+    if (make_deep(heads - 1, &it->members[0])) abort();
+    it->member_list[0] = &it->members[0];
+    it->member_count = 1;
+    end(it, out);
+    return HURRAY_OK;
+}
+
 /* int4 [3, 40] in blocks of 32 with scales of their own, 1 to 6. */
 static int32_t make_quantized(struct HurrayTensor *out) {
     static const uint64_t shape[] = {3, 40};
@@ -284,6 +302,7 @@ int32_t test_make(uint32_t which, struct HurrayTensor *out) {
     case MAKE_QUANTIZED: return make_quantized(out);
     case MAKE_EMPTY: return make_empty(out);
     case MAKE_NESTED: return make_nested(out);
+    case MAKE_DEEP: return make_deep(9, out);
     default: return HURRAY_MISUSE;
     }
 }

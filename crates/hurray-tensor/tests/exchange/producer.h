@@ -19,7 +19,8 @@ extern "C" {
 #define MAKE_QUANTIZED 6
 #define MAKE_EMPTY 7
 #define MAKE_NESTED 8
-#define MAKE_COUNT 9
+/* More heads in heads than the format allows. */
+#define MAKE_DEEP 9
 
 /* How often each was released. */
 struct Counts {

@@ -260,6 +260,27 @@ fn requests_are_checked_before_they_are_met() {
 }
 
 #[test]
+fn a_stream_that_was_named_is_open_for_as_long_as_it_may_be_waited_for() {
+    let tensor = Tensor::dense(Dtype::Float32, &[3, 4], device_memory(&[0; 48]).0).unwrap();
+    let driver = TestDevice::new(None);
+    let device: Arc<dyn Device> = Arc::<TestDevice>::clone(&driver);
+    let ours = Ours { tensor, device: Arc::clone(&device), asked: Arc::default() };
+    let mut producer = take(ExportedProducer::new(ours).into_raw());
+
+    let stream = Stream::open(&device).unwrap();
+    let request = Request::any().on(&stream);
+    drop(stream);
+    // Also where the device is not at hand otherwise.
+    let offered = producer.produce(&request, &Accept::default(), &Devices::default()).unwrap();
+    assert_eq!(offered.sync_mode(0), SyncMode::CONSUMER_STREAM);
+    drop(request);
+    assert_eq!(driver.closed.load(Ordering::Relaxed), 0);
+    drop(offered.acquire().unwrap());
+    assert_eq!(driver.recorded.load(Ordering::Relaxed), 1);
+    assert_eq!(driver.closed.load(Ordering::Relaxed), 1);
+}
+
+#[test]
 fn a_panic_of_ours_becomes_a_status_and_its_words() {
     let made = |_: &Request| -> Result<Exported> { panic!("a bug of ours") };
     let mut producer = take(ExportedProducer::new(made).into_raw());

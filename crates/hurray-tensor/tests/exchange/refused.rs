@@ -254,8 +254,8 @@ fn members_are_counted_before_they_are_looked_at() {
     let few = Accept::default().limits(Limits { composite_members: 1, ..Limits::default() });
     assert_eq!(refused(COMPOSITE, few, |_| ()), Rule::CompositeTooManyMembers);
     assert_eq!(refused(QUANTIZED, accept(), |raw| raw.member_count = 1), Rule::ExchangeMemberCount);
-    // Two members in the wrong order make no whole... of a partition any order does; twice one
-    // does not, and is found released.
+    assert_eq!(refused(DEEP, accept(), |_| ()), Rule::CompositeTooDeep);
+    // One member that is named twice is found released.
     let twice = |raw: &mut HurrayTensor| {
         // SAFETY: an array of two.
         let first = unsafe { *raw.members };

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use hurray_tensor::device::{Device, Event, EventKind, RawEvent, Stream};
 use hurray_tensor::exchange::Exported;
 use hurray_tensor::exchange::raw::{
-    BUFFER_COPIED, BUFFER_MAY_CHANGE, BUFFER_READ_ONLY, HurrayTensor,
+    BUFFER_COPIED, BUFFER_MAY_CHANGE, BUFFER_READ_ONLY, HurraySync, HurrayTensor,
 };
 use hurray_tensor::format::{
     CompositeHead, Composition, Descriptor, DeviceTag, Dtype, Layout, PerBlock, Quantization, Shard,
@@ -160,6 +160,26 @@ fn partition() -> (Composite, [Arc<AtomicU64>; 2]) {
 }
 
 #[test]
+fn events_of_members_go_with_them() {
+    for (side, way) in sides() {
+        let events = Arc::new(AtomicU64::new(0));
+        let group = CompositeHead { composition: Composition::Group, member_count: 2 };
+        let group = Descriptor::builder(Dtype::Float32, &[2]).layout(Layout::Composite(group));
+        let head = Tensor::new(group.build().unwrap(), []).unwrap();
+        let (ready, ready_released) = host_memory(&bytes());
+        let (waiting, waiting_released) = device_memory(&bytes());
+        let composite = Composite::new([head, tensor(ready), tensor(waiting)]).unwrap();
+        let raw = RawEvent { kind: EventKind::MultiWait, handle: 5, value: 0 };
+        let fences = vec![Fence::Synced, Fence::Event(counted(&events, raw))];
+        let offered = Offered::new(composite, fences).unwrap();
+        let exported = Exported::offer_composite(offered).unwrap();
+        assert_eq!(consume(&side, way, exported.into_raw()), 132.0);
+        let counts = [ready_released, waiting_released, events];
+        assert_eq!(counts.map(|count| count.load(Ordering::Relaxed)), [1, 1, 1]);
+    }
+}
+
+#[test]
 fn an_empty_tensor_has_no_address() {
     let side = in_c();
     let empty = Tensor::dense(Dtype::Float32, &[0, 4], Buffer::empty()).unwrap();
@@ -275,4 +295,63 @@ fn memory_behind_a_boundary_is_described_from_there_and_not_written_to() {
     let exported = Exported::new(tensor).unwrap();
     let buffer = exported.buffers().next().unwrap();
     assert_eq!((buffer.host.addr() % 64, buffer.flags), (0, BUFFER_READ_ONLY));
+}
+
+#[test]
+fn memory_is_released_in_stream_order() {
+    let driver = TestDevice::new(None);
+    let device: Arc<dyn Device> = Arc::<TestDevice>::clone(&driver);
+    let stream = Stream::open(&device).unwrap();
+    let export = || {
+        let (memory, released) = device_memory(&bytes());
+        let exported = Exported::new(tensor(memory)).unwrap().released_in(&stream);
+        (exported.into_raw(), released)
+    };
+    static EVENTS: AtomicU64 = AtomicU64::new(0);
+    unsafe extern "C" fn release_event(sync: *mut HurraySync) {
+        EVENTS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: the struct that is released.
+        unsafe { (*sync).release_event = None };
+    }
+    let (mut raw, _) = export();
+    let nothing = first_buffer(&raw).sync;
+    release(&mut raw);
+    let event =
+        HurraySync { event_kind: 3, event: 9, release_event: Some(release_event), ..nothing };
+    let of_stream = HurraySync { stream: 11, ..nothing };
+
+    for (done, events) in [(event, 1), (of_stream, 0)] {
+        let (mut raw, released) = export();
+        driver.queue();
+        EVENTS.store(0, Ordering::Relaxed);
+        let mut done = done;
+        let buffer = first_buffer(&raw);
+        let release_after = buffer.release_after.unwrap();
+        // SAFETY: a buffer of ours, and an event or a stream of the test's driver.
+        assert_eq!(unsafe { release_after(&raw mut *buffer, &raw mut done) }, 0);
+        assert!(buffer.release.is_none() && done.release_event.is_none());
+        assert_eq!(EVENTS.load(Ordering::Relaxed), events);
+        release(&mut raw);
+        assert_eq!(released.load(Ordering::Relaxed), 0);
+        driver.run();
+        assert_eq!(released.load(Ordering::Relaxed), 1);
+    }
+
+    // What is refused changes no hands.
+    let elsewhere = HurraySync { device_tag: 2, ..event };
+    let both = HurraySync { stream: 11, ..event };
+    let unknown = HurraySync { event_kind: 4, ..event };
+    for (done, status) in [(elsewhere, -4), (both, -4), (nothing, -4), (unknown, -2)] {
+        let (mut raw, released) = export();
+        let buffer = first_buffer(&raw);
+        let mut given = done;
+        let release_after = buffer.release_after.unwrap();
+        // SAFETY: a buffer of ours.
+        assert_eq!(unsafe { release_after(&raw mut *buffer, &raw mut given) }, status);
+        assert_eq!(given.release_event.is_some(), done.release_event.is_some());
+        assert!(buffer.release.is_some());
+        assert_eq!(released.load(Ordering::Relaxed), 0);
+        release(&mut raw);
+        assert_eq!(released.load(Ordering::Relaxed), 1);
+    }
 }

@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex};
 use hurray_tensor::device::simulated::{Act, Call, HOST_VISIBLE, Machine, Verdict};
 use hurray_tensor::device::{EventKind, Stream};
 use hurray_tensor::format::{DeviceTag, MemoryClass, Rule, SyncMode};
-use hurray_tensor::{Buffer, DeclaredStream, Fence, Offered, Ready};
+use hurray_tensor::{Buffer, BufferMut, DeclaredStream, Fence, Offered, Ready};
 
-use crate::scene::{Scene, WATCHDOG, assert_all_released};
+use crate::scene::{LENGTH, Scene, WATCHDOG, assert_all_released, new, old};
 
 const STANDARD: MemoryClass = MemoryClass::STANDARD;
 
@@ -153,10 +153,15 @@ fn a_stream_whose_work_failed_takes_no_more() {
     // SAFETY: the stream is open. The memory is not held, on purpose: that is noticed.
     unsafe { scene.producer.device().copy(scene.producer.handle(), &from, &to) }.unwrap();
     drop(source);
+    // What was queued behind it is not done either.
+    let bytes = BufferMut::copy_of(&new()).unwrap();
+    // SAFETY: the stream is open, and both regions are held to the end.
+    unsafe { scene.producer.device().copy(scene.producer.handle(), &bytes.region(), &to) }.unwrap();
     let mut event = scene.producer.record(EventKind::MultiWait).unwrap();
     scene.gates[0].open().unwrap();
     event.wait().unwrap();
     assert_eq!(scene.machine.faults(), ["memory was released while work used it"]);
+    assert_eq!(scene.machine.peek(to.address, LENGTH).unwrap(), old());
     let refused = scene.producer.record(EventKind::MultiWait).unwrap_err();
     assert_eq!(refused.rule(), Some(Rule::DeviceFailed));
     assert!(scene.producer.synchronize().is_err());

@@ -14,13 +14,21 @@ static COUNTING: Counting = Counting;
 thread_local! {
     static NOW: Cell<i64> = const { Cell::new(0) };
     static MOST: Cell<i64> = const { Cell::new(0) };
-    static TIMES: Cell<u64> = const { Cell::new(0) };
+    static TIMES: Cell<i64> = const { Cell::new(0) };
 }
 
 fn count(change: i64) {
     let now = NOW.get() + change;
     NOW.set(now);
     MOST.set(MOST.get().max(now));
+}
+
+/// Memory that there was.
+fn taken(first: *mut u8, memory: Memory) {
+    if !first.is_null() {
+        count(bytes(memory));
+        TIMES.set(TIMES.get() + 1);
+    }
 }
 
 fn bytes(memory: Memory) -> i64 {
@@ -30,10 +38,17 @@ fn bytes(memory: Memory) -> i64 {
 // SAFETY: every call goes on to the system's allocator as it came.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, memory: Memory) -> *mut u8 {
-        count(bytes(memory));
-        TIMES.set(TIMES.get() + 1);
         // SAFETY: passed on.
-        unsafe { System.alloc(memory) }
+        let first = unsafe { System.alloc(memory) };
+        taken(first, memory);
+        first
+    }
+
+    unsafe fn alloc_zeroed(&self, memory: Memory) -> *mut u8 {
+        // SAFETY: passed on.
+        let first = unsafe { System.alloc_zeroed(memory) };
+        taken(first, memory);
+        first
     }
 
     unsafe fn dealloc(&self, start: *mut u8, memory: Memory) {
@@ -65,8 +80,8 @@ pub(crate) fn most(work: impl FnOnce()) -> i64 {
 }
 
 /// How often `work` took memory, on this thread.
-#[allow(dead_code, reason = "not every test counts")]
-pub(crate) fn times<T>(work: impl FnOnce() -> T) -> (T, u64) {
+#[allow(dead_code, reason = "not every test counts that")]
+pub(crate) fn times<T>(work: impl FnOnce() -> T) -> (T, i64) {
     let before = TIMES.get();
     let done = work();
     (done, TIMES.get() - before)

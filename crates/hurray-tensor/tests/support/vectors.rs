@@ -190,6 +190,6 @@ pub(crate) fn code_of(dtype: Dtype, value: f64) -> u128 {
     match dtype {
         Dtype::Float32 => u128::from((value as f32).to_bits()),
         Dtype::Float64 => u128::from(value.to_bits()),
-        _ => (value as i64).cast_unsigned() as u128 & mask,
+        _ => u128::from((value as i64).cast_unsigned()) & mask,
     }
 }

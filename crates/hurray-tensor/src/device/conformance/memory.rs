@@ -229,3 +229,19 @@ pub fn refuses_what_it_cannot_reach(backend: &dyn Backend) {
     assert_ne!(device.identity().tag, FOREIGN);
     assert_ne!(DeviceTag::CPU, FOREIGN);
 }
+
+/// Memory that must not be written to is no target.
+pub fn refuses_targets_that_are_read_only(backend: &dyn Backend) {
+    let device = backend.device();
+    let stream = stream(&device);
+    for class in device.classes() {
+        let (zeros, bytes) = (allocate(&device, 64, *class), pattern(64));
+        let target = filled(&stream, *class, &bytes);
+        let (from, to) = (zeros.region(), target.region().read_only());
+        // SAFETY: the stream is open; nothing is queued, since the copy is refused.
+        let refused = unsafe { device.copy(stream.handle(), &from, &to) };
+        assert_eq!(refused.unwrap_err().rule(), Some(Rule::MemoryReadOnly), "{class}");
+        stream.synchronize().unwrap();
+        assert_eq!(*read_back(&stream, &target), bytes, "{class}");
+    }
+}

@@ -42,8 +42,8 @@ mod stranger;
 pub use crossing::{events_cross_processes, memory_crosses_processes};
 pub use memory::{
     adopts_memory, allocates_each_class, copies_between_all_memory, copies_what_was_adopted,
-    is_one_device, refuses_other_classes, refuses_what_it_cannot_reach,
-    says_what_the_host_may_look_at,
+    is_one_device, refuses_other_classes, refuses_targets_that_are_read_only,
+    refuses_what_it_cannot_reach, says_what_the_host_may_look_at,
 };
 pub use order::{
     closes_streams_with_work_in_them, events_are_released_and_forgotten, events_wait_as_their_kind,
@@ -88,6 +88,7 @@ pub const CASES: &[(&str, Case)] = &[
     ("copies_between_all_memory", copies_between_all_memory),
     ("copies_what_was_adopted", copies_what_was_adopted),
     ("refuses_what_it_cannot_reach", refuses_what_it_cannot_reach),
+    ("refuses_targets_that_are_read_only", refuses_targets_that_are_read_only),
     ("events_wait_as_their_kind", events_wait_as_their_kind),
     ("events_are_released_and_forgotten", events_are_released_and_forgotten),
     ("makes_streams_wait", makes_streams_wait),

@@ -42,8 +42,8 @@ impl Tensor {
     /// use hurray_tensor::{Cut, Tensor};
     ///
     /// let tensor = Tensor::from_vec((0_u8..12).collect(), &[3, 4])?;
-    /// let lower = tensor.slice([1..3])?;
-    /// assert_eq!(lower.to_vec::<u8>()?, [4, 5, 6, 7, 8, 9, 10, 11]);
+    /// let corner = tensor.slice([1..3, 2..4])?;
+    /// assert_eq!(corner.to_vec::<u8>()?, [6, 7, 10, 11]);
     ///
     /// let mirrored = tensor.slice([Cut::from(0..2), Cut::ALL.by(-2)])?;
     /// assert_eq!(mirrored.to_vec::<u8>()?, [3, 1, 7, 5]);
@@ -60,6 +60,25 @@ impl Tensor {
         for (axis, cut) in cuts.into_iter().enumerate() {
             plan.cut(axis, cut.into())?;
         }
+        plan.finish()
+    }
+
+    /// The elements inside a range along one axis.
+    ///
+    /// ```
+    /// use hurray_tensor::{Cut, Tensor};
+    /// let tensor = Tensor::from_vec((0_u8..6).collect(), &[2, 3])?;
+    /// assert_eq!(tensor.slice_axis(1, 1..3)?.to_vec::<u8>()?, [1, 2, 4, 5]);
+    /// assert_eq!(tensor.slice_axis(0, Cut::ALL.by(-1))?.to_vec::<u8>()?, [3, 4, 5, 0, 1, 2]);
+    /// # Ok::<(), hurray_tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`slice`](Self::slice).
+    pub fn slice_axis(&self, axis: usize, cut: impl Into<Cut>) -> Result<Self> {
+        let mut plan = Plan::of(self)?;
+        plan.cut(axis, cut.into())?;
         plan.finish()
     }
 
@@ -185,7 +204,7 @@ fn no_axis(axis: usize, rank: usize) -> Error {
 }
 
 /// The steps of a tensor that has them.
-fn strides(descriptor: &Descriptor) -> Result<hurray_format::List<i64>> {
+pub(crate) fn strides(descriptor: &Descriptor) -> Result<hurray_format::List<i64>> {
     descriptor.strides().ok_or_else(|| {
         if descriptor.is_dynamic() {
             let rule = Rule::DescriptorUnresolved;

@@ -40,12 +40,7 @@ pub(super) fn shard(plan: &Plan<'_>) -> Option<Shard> {
 pub(super) fn statistics(plan: &Plan<'_>) -> Option<Statistics> {
     let shape = plan.tensor.descriptor().shape();
     let all_taken = plan.taken.iter().zip(shape).all(|(taken, size)| taken.length == *size);
-    let repeated = |origin| match origin {
-        Origin::Axis(_) => false,
-        Origin::Repeated => true,
-        Origin::New => true,
-    };
-    let once = plan.dimensions.iter().all(|d| d.size == 1 || !repeated(d.origin));
+    let once = plan.dimensions.iter().all(|d| d.size == 1 || matches!(d.origin, Origin::Axis(_)));
     if all_taken && once { of_all_values(plan.tensor.descriptor().statistics()?) } else { None }
 }
 
