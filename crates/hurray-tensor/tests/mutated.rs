@@ -11,7 +11,12 @@
     clippy::cast_possible_truncation,
     reason = "a test may fail loudly"
 )]
-#![allow(unsafe_code, reason = "structs are broken on purpose")]
+#![allow(
+    unsafe_code,
+    clippy::multiple_unsafe_ops_per_block,
+    clippy::arc_with_non_send_sync,
+    reason = "structs are broken on purpose, field by field, as a producer in C would"
+)]
 
 #[path = "mutated/device.rs"]
 mod device;
