@@ -222,13 +222,18 @@ fn check_shared(structs: &[*mut HurrayBuffer], place: usize, sync: &HurraySync) 
     for pointer in structs.iter().take(place) {
         // SAFETY: a struct that was looked at.
         let other = unsafe { &(**pointer).sync };
-        if other.event_kind == EVENT_BINARY && other.event == sync.event {
-            let at = offset_of!(HurrayBuffer, sync).saturating_add(offset_of!(HurraySync, event));
-            let rule = Rule::ExchangeEventShared;
-            return Err(refuse(rule, "event", at, Value::Tag(sync.event), Expected::Unsaid));
+        let is_same = other.device_tag == sync.device_tag && other.event == sync.event;
+        if other.event_kind == EVENT_BINARY && is_same {
+            return Err(event_shared(sync.event));
         }
     }
     Ok(())
+}
+
+#[cold]
+pub(super) fn event_shared(event: u64) -> Error {
+    let at = offset_of!(HurrayBuffer, sync).saturating_add(offset_of!(HurraySync, event));
+    refuse(Rule::ExchangeEventShared, "event", at, Value::Tag(event), Expected::Unsaid)
 }
 
 #[inline]

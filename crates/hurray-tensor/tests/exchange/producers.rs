@@ -16,6 +16,7 @@ use hurray_tensor::{Alignment, BufferMut, DeclaredStream, Fence, Offered, Result
 
 use crate::device::{TestDevice, device_memory, host_memory};
 use crate::library::*;
+use crate::to_them::partition;
 
 fn take(mut raw: HurrayProducer) -> ForeignProducer {
     // SAFETY: made by the rules.
@@ -254,6 +255,34 @@ fn ours_are_asked_through_the_structs() {
     assert_eq!(released.load(Ordering::Relaxed), 0);
     drop(producer);
     assert_eq!(released.load(Ordering::Relaxed), 1);
+}
+
+#[test]
+fn composites_are_asked_for_with_their_members() {
+    let (composite, released) = partition();
+    let made = move |_: &Request| Exported::composite(&composite);
+    let mut producer = take(ExportedProducer::new(made).into_raw());
+    let (accept, devices) = (Accept::default(), Devices::default());
+    let offered = producer.produce_composite(&Request::any(), &accept, &devices).unwrap();
+    let composite = offered.acquire_host().unwrap();
+    let rows = composite.members().iter().map(|member| member.item.buffers()[0].host_bytes());
+    let rows: Vec<&[u8]> = rows.collect::<Result<_>>().unwrap();
+    let floats = (0_u8..8).flat_map(|number| f32::from(number).to_le_bytes());
+    assert_eq!(rows.concat(), floats.collect::<Vec<u8>>());
+
+    // Members are held against the request too.
+    let elsewhere = Request::any().on_device(DeviceTag::CUDA);
+    let refused = producer.produce_composite(&elsewhere, &accept, &devices).unwrap_err();
+    assert_eq!(refused.rule(), Some(Rule::ExchangeProduceRefused));
+    // A composite is not handed out as a tensor.
+    let refused = producer.produce(&Request::any(), &accept, &devices).unwrap_err();
+    assert_eq!(refused.rule(), Some(Rule::ExchangeComposite));
+
+    drop(producer);
+    let releases = || released.each_ref().map(|count| count.load(Ordering::Relaxed));
+    assert_eq!(releases(), [0, 0]);
+    drop(composite);
+    assert_eq!(releases(), [1, 1]);
 }
 
 #[test]

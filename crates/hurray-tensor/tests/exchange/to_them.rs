@@ -144,7 +144,7 @@ fn composites_go_with_their_members() {
 }
 
 /// A head of [2, 4] and its halves, and how often each was released.
-fn partition() -> (Composite, [Arc<AtomicU64>; 2]) {
+pub(crate) fn partition() -> (Composite, [Arc<AtomicU64>; 2]) {
     let head = CompositeHead { composition: Composition::Partition, member_count: 2 };
     let head = Descriptor::builder(Dtype::Float32, &[2, 4]).layout(Layout::Composite(head)).build();
     let half = |row: u8| {
