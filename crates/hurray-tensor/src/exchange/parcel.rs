@@ -10,7 +10,6 @@
 use std::alloc::{Layout, alloc, dealloc};
 use std::mem::{ManuallyDrop, offset_of};
 use std::ptr::{self, NonNull};
-use std::sync::atomic::AtomicUsize;
 
 use hurray_format::{BufferHandle, Descriptor, DeviceTag, MemoryClass};
 
@@ -21,7 +20,7 @@ use super::released::{release_buffer, release_event, release_tensor};
 use crate::buffer::Buffer;
 use crate::device::{Event, Stream};
 use crate::error::{Error, Result};
-use crate::memory::as_u64;
+use crate::memory::{Count, as_u64};
 use crate::offered::Fence;
 
 /// One buffer to be handed over.
@@ -37,7 +36,7 @@ pub(super) struct Part<'a> {
 #[repr(C)]
 pub(super) struct Parcel {
     /// The tensor, and each of its buffers that is not released.
-    pub(super) holders: AtomicUsize,
+    pub(super) holders: Count,
     /// Of the whole allocation.
     pub(super) size: usize,
     pub(super) slots: usize,
@@ -161,7 +160,7 @@ pub(super) fn pack<'a>(
         unsafe { entry.write(target) };
     }
     let start = Parcel {
-        holders: AtomicUsize::new(filled.saturating_add(1)),
+        holders: Count::of(filled.saturating_add(1)),
         size: layout.size(),
         slots: filled,
         members: member_count,

@@ -4,7 +4,6 @@
 
 use std::alloc::{Layout, dealloc};
 use std::ptr::NonNull;
-use std::sync::atomic::{Ordering, fence};
 
 use super::parcel::{ALIGN, Kept, Parcel, Slot};
 use super::raw::{Head, HurrayBuffer, HurraySync, HurrayTensor};
@@ -147,12 +146,8 @@ unsafe fn let_go(parcel: *mut Parcel, count: usize) {
     // SAFETY: held until now; but for the count nobody writes to it.
     let Parcel { holders, size, .. } = unsafe { &*parcel };
     let size = *size;
-    // Where all that is left is ours, nobody else can change the count.
-    if holders.load(Ordering::Acquire) != count {
-        if holders.fetch_sub(count, Ordering::Release) != count {
-            return;
-        }
-        fence(Ordering::Acquire);
+    if !holders.leave_many(count) {
+        return;
     }
     // SAFETY: the size and alignment of the layout with which it was allocated.
     let layout = unsafe { Layout::from_size_align_unchecked(size, ALIGN) };
