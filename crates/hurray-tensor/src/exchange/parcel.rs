@@ -14,11 +14,12 @@ use std::ptr::{self, NonNull};
 use hurray_format::{BufferHandle, Descriptor, DeviceTag, MemoryClass};
 
 use super::export::Exported;
+use super::in_order::Releases;
 use super::raw::struct_size;
 use super::raw::{ABI_VERSION, HurrayBuffer, HurraySync, HurrayTensor, NO_QUEUE_FAMILY};
 use super::released::{release_buffer, release_event, release_tensor};
 use crate::buffer::Buffer;
-use crate::device::{Event, Stream};
+use crate::device::Event;
 use crate::error::{Error, Result};
 use crate::memory::{Count, as_u64};
 use crate::offered::Fence;
@@ -56,7 +57,7 @@ pub(super) struct Kept {
     pub(super) keep: Option<Buffer>,
     pub(super) event: Option<Event>,
     /// Where memory waits before it goes, if it can be released in stream order.
-    pub(super) stream: Option<Stream>,
+    pub(super) releases: Option<Releases>,
 }
 
 const SLOTS_AT: usize = size_of::<Parcel>();
@@ -213,7 +214,7 @@ unsafe fn fill(slot: *mut Slot, part: Part<'_>, parcel: NonNull<Parcel>) {
     let event = announce(&mut raw.sync, fence, slot);
     let kept = slot.cast::<u8>().wrapping_add(offset_of!(Slot, kept)).cast();
     // SAFETY: room for a slot, of which this part is not borrowed.
-    unsafe { ptr::write(kept, Kept { parcel, keep: Some(keep), event, stream: None }) }
+    unsafe { ptr::write(kept, Kept { parcel, keep: Some(keep), event, releases: None }) }
 }
 
 /// Says where a buffer is.

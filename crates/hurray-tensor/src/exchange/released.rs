@@ -5,10 +5,10 @@
 use std::alloc::{Layout, dealloc};
 use std::ptr::NonNull;
 
+use super::Status;
+use super::in_order::{self, Releases};
 use super::parcel::{ALIGN, Kept, Parcel, Slot};
 use super::raw::{Head, HurrayBuffer, HurraySync, HurrayTensor};
-use super::{Status, in_order};
-use crate::device::Stream;
 use crate::memory::quietly;
 
 pub(super) unsafe extern "C" fn release_tensor(tensor: *mut HurrayTensor) {
@@ -51,14 +51,14 @@ pub(super) unsafe extern "C" fn release_tensor(tensor: *mut HurrayTensor) {
 /// # Safety
 ///
 /// The parcel must be packed, and its tensor not released nor used by anybody else.
-pub(super) unsafe fn release_in(parcel: NonNull<Parcel>, stream: &Stream) {
+pub(super) unsafe fn release_in(parcel: NonNull<Parcel>, releases: &Releases) {
     // SAFETY: passed on to the caller.
     let slots = unsafe { parcel.as_ref() }.slots;
     for place in 0..slots {
         let slot = Parcel::first_slot(parcel.as_ptr()).wrapping_add(place);
         // SAFETY: the slot is filled, and used by the caller alone.
         let slot = unsafe { &mut *slot };
-        slot.kept.stream = Some(stream.clone());
+        slot.kept.releases = Some(releases.clone());
         slot.raw.release_after = Some(release_buffer_after);
     }
 }
@@ -123,8 +123,8 @@ impl Kept {
         self.drop_event();
         // Letting memory go does not panic.
         drop(self.keep.take());
-        if let Some(stream) = self.stream.take() {
-            quietly(move || drop(stream));
+        if let Some(releases) = self.releases.take() {
+            quietly(move || drop(releases));
         }
     }
 
