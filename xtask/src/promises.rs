@@ -101,7 +101,7 @@ impl Row<'_> {
     }
 }
 
-/// Each [`name`](target).
+/// Each link in backticks: its name and its target.
 fn names(keeper: &str) -> Vec<(&str, &str)> {
     let link = |rest| {
         let (name, rest) = str::split_once(rest, "`](")?;

@@ -56,6 +56,30 @@ fn a_device_is_the_same_to_every_machine() {
     assert_eq!(one.device(3).unwrap_err().rule(), Some(Rule::SyncDeviceUnknown));
 }
 
+/// An event of another process that turns out to be none: what was to wait for it is not done.
+#[test]
+fn nothing_is_copied_behind_a_wait_that_failed() {
+    let (machine, device, stream) = device();
+    let mut ones = device.allocate(64, Alignment::PAGE, HOST_VISIBLE).unwrap().freeze();
+    let mut memory = ones.try_into_mut().unwrap();
+    memory.fill(1);
+    ones = memory.freeze();
+    let mut exports = Offered::synced(ones).into_exports(&machine.devices()).unwrap();
+    let mut exported = exports.buffers.remove(0);
+    let no_event = rustix::event::epoll::create(rustix::event::epoll::CreateFlags::CLOEXEC);
+    exported.event = Some((no_event.unwrap(), EventKind::Binary));
+    let offered = exported.import(&machine.devices()).unwrap();
+
+    let gate = Gate::new().unwrap();
+    gate.hold(&stream).unwrap();
+    let ready = offered.acquire_on(&[&stream]).unwrap();
+    let into = device.allocate(64, Alignment::PAGE, HOST_VISIBLE).unwrap();
+    let copied = stream.copy(&ready, into).unwrap();
+    gate.open().unwrap();
+    assert_eq!(copied.acquire_host().unwrap()[..], [0; 64]);
+    assert_eq!(machine.faults(), ["an event could not be waited for"]);
+}
+
 #[test]
 fn a_device_has_an_end() {
     let (machine, device, _) = device();

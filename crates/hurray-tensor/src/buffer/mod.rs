@@ -238,6 +238,10 @@ impl Buffer {
 
     pub(crate) fn check_host(&self) -> Result<()> {
         self.check_address()?;
+        self.check_unchanging()
+    }
+
+    fn check_unchanging(&self) -> Result<()> {
         if self.memory.region.may_change && self.length > 0 {
             return Err(refuse(Rule::MemoryMayChange, "memory", Value::None, Expected::Unsaid));
         }

@@ -133,13 +133,14 @@ impl From<BufferMut> for Buffer {
 pub struct DeviceMemory(Buffer);
 
 impl DeviceMemory {
-    /// Takes memory that nobody else holds and that may be written to.
+    /// Takes memory that nobody else holds and that may be written to. In what others can change
+    /// there are others, however few hold it here.
     ///
     /// # Errors
     ///
-    /// The buffer, with `memory.shared` or `memory.read-only`.
+    /// The buffer, with `memory.shared`, `memory.read-only` or `memory.may-change`.
     pub fn new(mut buffer: Buffer) -> Result<Self, Returned<Buffer>> {
-        match writable(&mut buffer) {
+        match writable(&mut buffer).and_then(|()| buffer.check_unchanging()) {
             Ok(()) => Ok(Self(buffer)),
             Err(error) => Err(Returned { value: buffer, error }),
         }

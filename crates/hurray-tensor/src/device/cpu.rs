@@ -121,7 +121,7 @@ unsafe impl Device for Cpu {
 /// # Safety
 ///
 /// Both regions must be there, `length` bytes each.
-unsafe fn copy_what_changes(from: *const u8, to: *mut u8, length: usize) {
+pub(super) unsafe fn copy_what_changes(from: *const u8, to: *mut u8, length: usize) {
     let mut some = [0; 4096];
     let mut done: usize = 0;
     while done < length {

@@ -18,7 +18,7 @@ use super::raw::{DLPackVersion, DLTensor};
 use super::raw::{FLAG_IS_COPIED, FLAG_READ_ONLY, FLAG_SUBBYTE_PADDED};
 use super::stream::StreamOrder;
 use super::strides::{Sizes, Steps, layout, reach, row_major};
-use crate::buffer::{Buffer, BufferMut};
+use crate::buffer::{Buffer, BufferMut, copy_changing};
 use crate::copying::Copying;
 use crate::device::Devices;
 use crate::error::{Error, Result};
@@ -198,15 +198,21 @@ impl Reading {
     fn copy(&self, most: u64) -> Result<BufferMut> {
         let (shape, region) = (&self.shape, &self.region);
         let steps = self.steps.clone().or_else(|| row_major(shape)).unwrap_or_default();
+        let still;
         let bytes: &[u8] = match usize::try_from(region.length) {
             Ok(0) => &[],
             _ if region.host.is_null() => {
                 let found = Value::Tag(u64::from(region.device.tag()));
                 return Err(refuse(Rule::MemoryNotHost, "device_tag", found, Expected::Unsaid));
             }
+            Ok(length) if region.may_change => {
+                still = self.at_one_time(length, most)?;
+                &still
+            }
             // SAFETY: as in `adopt`, whoever took the managed tensor over promised that this is
-            // memory, initialised where the CPU may look, and that nobody writes to it now. It is held until the copy is made. That the length is one of a slice
-            // was checked with the region.
+            // memory, initialised where the CPU may look, and that nobody writes to what does not
+            // change. It is held until the copy is made. That the length is one of a slice was
+            // checked with the region.
             Ok(length) => unsafe { slice::from_raw_parts(region.host, length) },
             Err(_) => return Err(too_far()),
         };
@@ -214,6 +220,19 @@ impl Reading {
         let place = Place::Steps { first: self.first, steps };
         let source = Source { bytes, shape, place, stored: self.stored };
         source.copy(Stored { dtype, bits: dtype.bits() }, most)
+    }
+
+    /// The bytes as they are now, of memory that others may write to meanwhile: also those between
+    /// elements, which count against the limit too.
+    fn at_one_time(&self, length: usize, most: u64) -> Result<BufferMut> {
+        if self.region.length > most {
+            let (found, expected) = (Value::Unsigned(self.region.length), Expected::AtMost(most));
+            return Err(refuse(Rule::DlpackCopyAboveLimit, "elements", found, expected));
+        }
+        let mut still = BufferMut::zeroed(length)?;
+        // SAFETY: as in `adopt`, this is memory of that length while `foreign` is held.
+        unsafe { copy_changing(self.region.host, &mut still) };
+        Ok(still)
     }
 
     #[cold]

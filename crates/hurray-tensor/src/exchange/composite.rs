@@ -2,16 +2,17 @@
 
 #![allow(unsafe_code, reason = "the members of structs of others are moved out here")]
 
+use std::collections::HashSet;
 use std::mem::offset_of;
 
-use hurray_format::{Accept, Expected, Layout, Limits, Rule, Value};
+use hurray_format::{Accept, DeviceTag, Expected, Layout, Limits, Rule, Value};
 
 use super::foreign::{Foreign, check_pointer};
-use super::import::decode;
-use super::raw::HurrayTensor;
+use super::import::{buffer_structs, decode, event_shared, named_twice};
+use super::raw::{HurrayBuffer, HurrayTensor};
 use super::refuse;
 use super::request::Request;
-use crate::device::Devices;
+use crate::device::{Devices, EventKind};
 use crate::error::Result;
 use crate::memory::as_u64;
 use crate::offered::{Fence, Offered};
@@ -23,8 +24,8 @@ impl Foreign {
     ///
     /// # Errors
     ///
-    /// As [`into_offered`](Self::into_offered); `exchange.member-count`; the rules of
-    /// `composite.*`, of which `composite.too-deep` and `composite.too-many-members` come before
+    /// As [`into_offered`](Self::into_offered), also across members; `exchange.member-count`; the
+    /// rules of `composite.*`, of which `composite.too-deep` and `composite.too-many-members` come before
     /// members are looked at.
     pub fn into_composite(self, accept: &Accept, devices: &Devices) -> Result<Offered<Composite>> {
         self.open_composite(accept, devices, None)
@@ -48,15 +49,28 @@ impl Foreign {
 struct Found {
     tensors: Vec<Tensor>,
     fences: Vec<Fence>,
+    /// The structs of their buffers. Whoever releases one tensor must not release another's.
+    buffers: HashSet<*mut HurrayBuffer>,
+    /// The events that allow one wait, each of which is one buffer's.
+    waited_once: HashSet<(DeviceTag, u64)>,
 }
 
 impl Found {
-    fn add(&mut self, offered: Offered<Tensor>) {
+    fn add(&mut self, offered: Offered<Tensor>) -> Result<()> {
         let (tensor, mut fences) = offered.into_parts();
+        for fence in &fences {
+            if let Fence::Event(event) = fence
+                && event.kind() == EventKind::Binary
+                && !self.waited_once.insert((event.device_tag(), event.raw().handle))
+            {
+                return Err(event_shared(event.raw().handle));
+            }
+        }
         // What need not be waited for may have no fences.
         fences.resize_with(tensor.buffers().len(), || Fence::Synced);
         self.tensors.push(tensor);
         self.fences.append(&mut fences);
+        Ok(())
     }
 }
 
@@ -76,8 +90,13 @@ fn walk(foreign: Foreign, with: &Walk<'_>, depth: usize, found: &mut Found) -> R
     check_counts(foreign.raw(), count, depth, &with.accept.limits)?;
     let raw = *foreign.raw();
     if count == 0 {
-        found.add(foreign.open(with.accept, with.devices, with.request)?);
-        return Ok(());
+        for buffer in buffer_structs(foreign.raw(), descriptor.buffer_count())? {
+            // A null pointer has a rule of its own.
+            if !found.buffers.insert(*buffer) && !buffer.is_null() {
+                return Err(named_twice());
+            }
+        }
+        return found.add(foreign.open(with.accept, with.devices, with.request)?);
     }
     check_pointer(raw.members, "members", offset_of!(HurrayTensor, members))?;
     // Held until its members are moved out.

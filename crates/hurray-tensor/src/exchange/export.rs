@@ -8,11 +8,11 @@ use std::ptr::NonNull;
 
 use hurray_format::{self as format, BufferHandle};
 
+use super::in_order::Releases;
 use super::parcel::{self, Parcel, Part, pack};
 use super::raw::{BUFFER_COPIED, BUFFER_MAY_CHANGE, BUFFER_READ_ONLY, HurrayBuffer, HurrayTensor};
 use super::released;
 use crate::buffer::Buffer;
-use crate::device::Stream;
 use crate::error::Result;
 use crate::offered::{Fence, Offered};
 use crate::tensor::{Composite, Tensor};
@@ -130,11 +130,11 @@ impl Exported {
     }
 
     /// Lets the consumer release its buffers in stream order, by an event or a stream of its own
-    /// on the same device: memory is then kept until `stream`, or the consumer's, has come past
-    /// that, and nobody waits on the host.
-    pub fn released_in(self, stream: &Stream) -> Self {
+    /// on the same device: memory is then kept until `releases`, or the consumer's stream, has come
+    /// past that, and nobody waits on the host.
+    pub fn released_in(self, releases: &Releases) -> Self {
         // SAFETY: packed, and not released; this value is the only one who uses it.
-        unsafe { released::release_in(self.0, stream) };
+        unsafe { released::release_in(self.0, releases) };
         self
     }
 

@@ -17,7 +17,7 @@ use super::request::Request;
 use super::{broken, check, refuse};
 use crate::buffer::Buffer;
 use crate::device::{Devices, Event, RawEvent};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::memory::{Region, Shared, as_u64};
 use crate::offered::{DeclaredStream, Fence, Offered};
 use crate::tensor::Tensor;
@@ -80,6 +80,7 @@ impl Foreign {
         let structs = buffer_structs(self.raw(), handles.len())?;
         for (place, (pointer, handle)) in structs.iter().zip(handles.iter()).enumerate() {
             let (theirs, _) = look_at(*pointer, handle, place, None)?;
+            check_once(structs, place, *pointer)?;
             if theirs.sync.event_kind == EVENT_BINARY {
                 check_shared(structs, place, &theirs.sync)?;
             }
@@ -121,7 +122,10 @@ fn descriptor_bytes<'a>(raw: &HurrayTensor, accept: &Accept) -> Result<&'a [u8],
 
 /// The array of buffers, once it is known to be as long as the descriptor's table.
 #[inline(always)]
-fn buffer_structs<'a>(raw: &HurrayTensor, count: usize) -> Result<&'a [*mut HurrayBuffer]> {
+pub(super) fn buffer_structs<'a>(
+    raw: &HurrayTensor,
+    count: usize,
+) -> Result<&'a [*mut HurrayBuffer]> {
     if raw.buffer_count != as_u64(count) {
         let at = offset_of!(HurrayTensor, buffer_count);
         let found = Value::Unsigned(raw.buffer_count);
@@ -167,6 +171,7 @@ fn take_several(
     let mut found: SmallVec<[(Region, HurraySync); 3]> = SmallVec::new();
     for (place, (pointer, handle)) in structs.iter().zip(descriptor.buffers()).enumerate() {
         let (theirs, region) = look_at(*pointer, *handle, place, request)?;
+        check_once(structs, place, *pointer)?;
         if theirs.sync.event_kind == EVENT_BINARY {
             check_shared(structs, place, &theirs.sync)?;
         }
@@ -174,7 +179,7 @@ fn take_several(
     }
     let mut buffers: SmallVec<[Buffer; 3]> = SmallVec::new();
     for (pointer, (region, _)) in structs.iter().zip(&found) {
-        // SAFETY: as in `look_at`. One struct that is named twice is found released here.
+        // SAFETY: as in `look_at`.
         let buffer = unsafe { take_head(*pointer) }?;
         buffers.push(Buffer::whole(Shared::settled(*region, 0, buffer)));
     }
@@ -191,19 +196,44 @@ fn take_several(
     Offered::new(Tensor::new(descriptor, buffers)?, fences)
 }
 
+/// No struct is one buffer's and another's: releasing the one would release the other.
+#[inline]
+fn check_once(
+    structs: &[*mut HurrayBuffer],
+    place: usize,
+    pointer: *mut HurrayBuffer,
+) -> Result<()> {
+    match structs.iter().take(place).any(|other| *other == pointer) {
+        true => Err(named_twice()),
+        false => Ok(()),
+    }
+}
+
+/// Whoever named a struct first has consumed it.
+#[cold]
+pub(super) fn named_twice() -> Error {
+    let at = offset_of!(HurrayTensor, buffers);
+    refuse(Rule::ExchangeReleased, "buffers", at, Value::None, Expected::Unsaid)
+}
+
 /// An event that allows one wait is one buffer's. Those before `place` were looked at.
 #[cold]
 fn check_shared(structs: &[*mut HurrayBuffer], place: usize, sync: &HurraySync) -> Result<()> {
     for pointer in structs.iter().take(place) {
         // SAFETY: a struct that was looked at.
         let other = unsafe { &(**pointer).sync };
-        if other.event_kind == EVENT_BINARY && other.event == sync.event {
-            let at = offset_of!(HurrayBuffer, sync).saturating_add(offset_of!(HurraySync, event));
-            let rule = Rule::ExchangeEventShared;
-            return Err(refuse(rule, "event", at, Value::Tag(sync.event), Expected::Unsaid));
+        let is_same = other.device_tag == sync.device_tag && other.event == sync.event;
+        if other.event_kind == EVENT_BINARY && is_same {
+            return Err(event_shared(sync.event));
         }
     }
     Ok(())
+}
+
+#[cold]
+pub(super) fn event_shared(event: u64) -> Error {
+    let at = offset_of!(HurrayBuffer, sync).saturating_add(offset_of!(HurraySync, event));
+    refuse(Rule::ExchangeEventShared, "event", at, Value::Tag(event), Expected::Unsaid)
 }
 
 #[inline]

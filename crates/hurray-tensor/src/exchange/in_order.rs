@@ -12,9 +12,29 @@ use hurray_format::{Expected, Rule, Value};
 use super::parcel::Kept;
 use super::raw::HurraySync;
 use super::{Status, check, refuse};
-use crate::device::{RawEvent, Stream};
+use crate::device::{Device, RawEvent, Stream};
 use crate::error::Result;
 use crate::memory::quietly;
+
+/// Where memory waits for what its consumers still do with it, to be released then.
+///
+/// It is a stream that nothing else can be queued on: an event of a consumer may come after any
+/// work of the producer's, also after such as is queued later, and must not be in its way. Clones
+/// are the same stream; one is enough for all that is exported from a device.
+#[derive(Clone, Debug)]
+pub struct Releases(Stream);
+
+impl Releases {
+    /// Opens the stream. It is closed when the last clone is dropped, and all memory that was
+    /// exported with it is released.
+    ///
+    /// # Errors
+    ///
+    /// `device.failed`; what the system refused.
+    pub fn open(device: &Arc<dyn Device>) -> Result<Self> {
+        Stream::open(device).map(Self)
+    }
+}
 
 /// Keeps the memory until the consumer is done with it, and takes over its event. Where it answers
 /// another status than OK nothing has changed hands.
@@ -24,7 +44,7 @@ use crate::memory::quietly;
 /// The event or stream must be open on the device of the stream that memory waits on, and an event's
 /// release must keep the rules of `hurray_abi.h`.
 pub(super) unsafe fn let_go_after(kept: &mut Kept, done: &mut HurraySync) -> Status {
-    let Some(stream) = kept.stream.clone() else { return Status::Unsupported };
+    let Some(Releases(stream)) = kept.releases.clone() else { return Status::Unsupported };
     // A backend's bug ends here.
     // SAFETY: passed on to the caller.
     let order = AssertUnwindSafe(|| unsafe { wait_for(&stream, done) });

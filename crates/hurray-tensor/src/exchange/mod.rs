@@ -27,6 +27,7 @@ mod status;
 
 pub use export::Exported;
 pub use foreign::Foreign;
+pub use in_order::Releases;
 pub use produce::{ExportedProducer, Produce};
 pub use producer::ForeignProducer;
 pub use request::Request;

@@ -10,18 +10,18 @@
 use std::alloc::{Layout, alloc, dealloc};
 use std::mem::{ManuallyDrop, offset_of};
 use std::ptr::{self, NonNull};
-use std::sync::atomic::AtomicUsize;
 
 use hurray_format::{BufferHandle, Descriptor, DeviceTag, MemoryClass};
 
 use super::export::Exported;
+use super::in_order::Releases;
 use super::raw::struct_size;
 use super::raw::{ABI_VERSION, HurrayBuffer, HurraySync, HurrayTensor, NO_QUEUE_FAMILY};
 use super::released::{release_buffer, release_event, release_tensor};
 use crate::buffer::Buffer;
-use crate::device::{Event, Stream};
+use crate::device::Event;
 use crate::error::{Error, Result};
-use crate::memory::as_u64;
+use crate::memory::{Count, as_u64};
 use crate::offered::Fence;
 
 /// One buffer to be handed over.
@@ -37,7 +37,7 @@ pub(super) struct Part<'a> {
 #[repr(C)]
 pub(super) struct Parcel {
     /// The tensor, and each of its buffers that is not released.
-    pub(super) holders: AtomicUsize,
+    pub(super) holders: Count,
     /// Of the whole allocation.
     pub(super) size: usize,
     pub(super) slots: usize,
@@ -57,7 +57,7 @@ pub(super) struct Kept {
     pub(super) keep: Option<Buffer>,
     pub(super) event: Option<Event>,
     /// Where memory waits before it goes, if it can be released in stream order.
-    pub(super) stream: Option<Stream>,
+    pub(super) releases: Option<Releases>,
 }
 
 const SLOTS_AT: usize = size_of::<Parcel>();
@@ -161,7 +161,7 @@ pub(super) fn pack<'a>(
         unsafe { entry.write(target) };
     }
     let start = Parcel {
-        holders: AtomicUsize::new(filled.saturating_add(1)),
+        holders: Count::of(filled.saturating_add(1)),
         size: layout.size(),
         slots: filled,
         members: member_count,
@@ -214,7 +214,7 @@ unsafe fn fill(slot: *mut Slot, part: Part<'_>, parcel: NonNull<Parcel>) {
     let event = announce(&mut raw.sync, fence, slot);
     let kept = slot.cast::<u8>().wrapping_add(offset_of!(Slot, kept)).cast();
     // SAFETY: room for a slot, of which this part is not borrowed.
-    unsafe { ptr::write(kept, Kept { parcel, keep: Some(keep), event, stream: None }) }
+    unsafe { ptr::write(kept, Kept { parcel, keep: Some(keep), event, releases: None }) }
 }
 
 /// Says where a buffer is.

@@ -144,10 +144,12 @@ impl ForeignProducer {
         };
         // SAFETY: its own struct, not released, by one thread; a request and room of ours.
         let status = unsafe { produce(&raw mut self.raw, request.as_raw(), &raw mut out) };
-        failed(status, "produce", at)?;
         // SAFETY: what the producer filled keeps the header's rules, by the promise of whoever
         // took it.
-        unsafe { Foreign::take(&raw mut out) }
+        let filled = unsafe { Foreign::take(&raw mut out) };
+        // Where it failed nothing should be there. What is there all the same is released.
+        failed(status, "produce", at)?;
+        filled
     }
 }
 

@@ -4,12 +4,11 @@
 
 use std::alloc::{Layout, dealloc};
 use std::ptr::NonNull;
-use std::sync::atomic::{Ordering, fence};
 
+use super::Status;
+use super::in_order::{self, Releases};
 use super::parcel::{ALIGN, Kept, Parcel, Slot};
 use super::raw::{Head, HurrayBuffer, HurraySync, HurrayTensor};
-use super::{Status, in_order};
-use crate::device::Stream;
 use crate::memory::quietly;
 
 pub(super) unsafe extern "C" fn release_tensor(tensor: *mut HurrayTensor) {
@@ -52,14 +51,14 @@ pub(super) unsafe extern "C" fn release_tensor(tensor: *mut HurrayTensor) {
 /// # Safety
 ///
 /// The parcel must be packed, and its tensor not released nor used by anybody else.
-pub(super) unsafe fn release_in(parcel: NonNull<Parcel>, stream: &Stream) {
+pub(super) unsafe fn release_in(parcel: NonNull<Parcel>, releases: &Releases) {
     // SAFETY: passed on to the caller.
     let slots = unsafe { parcel.as_ref() }.slots;
     for place in 0..slots {
         let slot = Parcel::first_slot(parcel.as_ptr()).wrapping_add(place);
         // SAFETY: the slot is filled, and used by the caller alone.
         let slot = unsafe { &mut *slot };
-        slot.kept.stream = Some(stream.clone());
+        slot.kept.releases = Some(releases.clone());
         slot.raw.release_after = Some(release_buffer_after);
     }
 }
@@ -124,8 +123,8 @@ impl Kept {
         self.drop_event();
         // Letting memory go does not panic.
         drop(self.keep.take());
-        if let Some(stream) = self.stream.take() {
-            quietly(move || drop(stream));
+        if let Some(releases) = self.releases.take() {
+            quietly(move || drop(releases));
         }
     }
 
@@ -147,12 +146,8 @@ unsafe fn let_go(parcel: *mut Parcel, count: usize) {
     // SAFETY: held until now; but for the count nobody writes to it.
     let Parcel { holders, size, .. } = unsafe { &*parcel };
     let size = *size;
-    // Where all that is left is ours, nobody else can change the count.
-    if holders.load(Ordering::Acquire) != count {
-        if holders.fetch_sub(count, Ordering::Release) != count {
-            return;
-        }
-        fence(Ordering::Acquire);
+    if !holders.leave_many(count) {
+        return;
     }
     // SAFETY: the size and alignment of the layout with which it was allocated.
     let layout = unsafe { Layout::from_size_align_unchecked(size, ALIGN) };

@@ -1,4 +1,4 @@
-//! How many hold one memory: the only place where threads meet over it.
+//! How many hold one memory, or one exported tensor: the only place where threads meet over it.
 //!
 //! Everything that is to be proved about releasing memory is in the orderings of this file.
 //! `tests/loom.rs` tries every way in which threads can meet here, and shows that it notices
@@ -10,24 +10,35 @@ use loom::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 #[cfg(loom)]
-use super::model::{Turns, ordered};
+use super::model::{Held, Turns, ordered};
 
-/// A count of holders, one at first.
+/// A count of holders.
 pub(crate) struct Count {
     holders: AtomicUsize,
     #[cfg(loom)]
     turns: Turns,
+    #[cfg(loom)]
+    held: Held,
 }
 
 /// A count beyond this is not believed any more: see [`Count::pin`].
 const MOST: usize = usize::MAX >> 1;
 
 impl Count {
+    #[inline]
     pub(crate) fn one() -> Self {
+        Self::of(1)
+    }
+
+    /// So many holders at first.
+    #[inline]
+    pub(crate) fn of(holders: usize) -> Self {
         Self {
-            holders: AtomicUsize::new(1),
+            holders: AtomicUsize::new(holders),
             #[cfg(loom)]
             turns: Turns::default(),
+            #[cfg(loom)]
+            held: Held::default(),
         }
     }
 
@@ -44,23 +55,41 @@ impl Count {
     #[inline]
     #[must_use]
     pub(crate) fn leave(&self) -> bool {
-        // Nobody can join while the only holder is leaving, so looking is enough.
-        if self.is_one() {
+        self.leave_many(1)
+    }
+
+    /// So many holders less, one at least, who leave together. Whether they were the last.
+    #[inline]
+    #[must_use]
+    pub(crate) fn leave_many(&self, leaving: usize) -> bool {
+        self.used();
+        // Nobody can join while all there are are leaving, so looking is enough.
+        if self.are(leaving) {
+            self.ended();
             return true;
         }
         self.turn();
-        let before = self.holders.fetch_sub(1, ordered(Ordering::AcqRel));
+        let before = self.holders.fetch_sub(leaving, ordered(Ordering::AcqRel));
         if before > MOST {
             self.pin();
         }
-        before == 1
+        let were_last = before == leaving;
+        if were_last {
+            self.ended();
+        }
+        were_last
     }
 
     /// Whether there is one holder, the caller, who then comes after all that the others did.
     #[inline]
     pub(crate) fn is_one(&self) -> bool {
+        self.are(1)
+    }
+
+    #[inline]
+    fn are(&self, holders: usize) -> bool {
         self.turn();
-        self.holders.load(ordered(Ordering::Acquire)) == 1
+        self.holders.load(ordered(Ordering::Acquire)) == holders
     }
 
     /// More holders than can be counted, so that some were forgotten and not dropped: from here
@@ -85,6 +114,20 @@ impl Count {
         #[cfg(loom)]
         self.turns.take();
     }
+
+    /// Where a model takes note that a holder used what is counted.
+    #[inline(always)]
+    fn used(&self) {
+        #[cfg(loom)]
+        self.held.used();
+    }
+
+    /// Where a model sees to it that whoever was last comes after all of them.
+    #[inline(always)]
+    fn ended(&self) {
+        #[cfg(loom)]
+        self.held.ended();
+    }
 }
 
 #[cfg(test)]
@@ -97,6 +140,13 @@ mod tests {
         (0..3).for_each(|_| count.join());
         assert!(!count.is_one());
         assert_eq!([(); 4].map(|()| count.leave()), [false, false, false, true]);
+    }
+
+    #[test]
+    fn those_who_leave_together_are_told_together() {
+        let count = Count::of(6);
+        assert_eq!([2, 1, 3].map(|leaving| count.leave_many(leaving)), [false, false, true]);
+        assert!(Count::of(4).leave_many(4));
     }
 
     #[test]

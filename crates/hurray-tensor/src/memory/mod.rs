@@ -17,6 +17,7 @@ pub use model::weaken;
 pub use region::Region;
 
 pub(crate) use allocation::{Contents, allocate};
+pub(crate) use count::Count;
 pub(crate) use owner::{kept_by, of_vec};
 pub(crate) use pages::want_large_pages;
 pub(crate) use release::{Release, quietly};

@@ -1,7 +1,10 @@
 //! For the models alone: what makes them try every order, and what shows that they notice.
 
+#![allow(unsafe_code, reason = "a cell that Loom watches is shared between threads")]
+
 use std::cell::Cell;
 
+use loom::cell::UnsafeCell;
 use loom::sync::atomic::{AtomicUsize, Ordering};
 
 /// Threads take turns here before they meet at a count.
@@ -16,6 +19,24 @@ pub(super) struct Turns(AtomicUsize);
 impl Turns {
     pub(super) fn take(&self) {
         self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// What stands for that which is counted: each holder uses it until it leaves, and the last one
+/// ends it. Loom fails a model where an end is not ordered after every use.
+#[derive(Default)]
+pub(super) struct Held(UnsafeCell<()>);
+
+// SAFETY: it has no contents, and Loom watches who is there.
+unsafe impl Sync for Held {}
+
+impl Held {
+    pub(super) fn used(&self) {
+        self.0.with(|_| ());
+    }
+
+    pub(super) fn ended(&self) {
+        self.0.with_mut(|_| ());
     }
 }
 

@@ -1,7 +1,10 @@
 //! Memory that others can still change.
 
-use hurray_tensor::format::Rule;
-use hurray_tensor::{Buffer, Region, SharedBytes};
+use std::sync::Arc;
+
+use hurray_tensor::device::{Cpu, Device, Stream};
+use hurray_tensor::format::{Dtype, Rule};
+use hurray_tensor::{Buffer, BufferMut, Cut, DeviceMemory, Ready, Region, SharedBytes, Tensor};
 use proptest::prelude::*;
 
 use super::{Count, Lines, byte};
@@ -99,6 +102,77 @@ fn whoever_vouches_for_it_has_a_buffer_that_nobody_writes_to() {
     assert_eq!(returned.error.rule(), Some(Rule::MemoryReadOnly));
     drop(returned);
     assert_eq!(count.now(), 1);
+}
+
+#[test]
+fn it_is_nothing_to_copy_into() {
+    let (shared, count) = changing(0, 100);
+    let returned = DeviceMemory::new(shared.into_buffer()).unwrap_err();
+    assert_eq!(returned.error.rule(), Some(Rule::MemoryMayChange));
+    let part = returned.value.slice(64..100).unwrap();
+    drop(returned);
+    assert!(DeviceMemory::new(part).is_err());
+    assert_eq!(count.now(), 1);
+    let (none, _) = changing(0, 0);
+    DeviceMemory::new(none.into_buffer()).unwrap();
+}
+
+/// Words that a thread writes to, as memory, until `work` is done with it.
+fn while_it_is_written_to(work: impl FnOnce(Buffer)) {
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+    let words: Arc<[AtomicUsize]> = (0..16).map(|_| AtomicUsize::new(0)).collect();
+    let first: *mut u8 = words.as_ptr().cast_mut().cast();
+    let region = Region { may_change: true, ..Region::host(first, 16 * size_of::<usize>()) };
+    let held = Arc::clone(&words);
+    // SAFETY: the words are the closure's too until it is called.
+    let buffer = unsafe { Buffer::adopt(region, move || drop(held)) }.unwrap();
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                words.iter().for_each(|word| word.store(usize::MAX, Ordering::Relaxed));
+                std::thread::yield_now();
+            }
+        });
+        work(buffer);
+        done.store(true, Ordering::Relaxed);
+    });
+}
+
+/// Under Miri this also shows that what is written to meanwhile is not read as if it were not.
+#[test]
+fn it_is_copied_on_a_stream_while_it_changes() {
+    while_it_is_written_to(|buffer| {
+        let device: Arc<dyn Device> = Arc::new(Cpu::new());
+        let stream = Stream::open(&device).unwrap();
+        let length = usize::try_from(buffer.byte_size()).unwrap();
+        let target = DeviceMemory::from(BufferMut::zeroed(length).unwrap());
+        // A vector of words may lie anywhere in a line, and a target no further behind its start.
+        let copied = stream.copy(&Ready::everywhere(buffer), target).unwrap();
+        let copied = copied.acquire_host().unwrap();
+        assert!(copied.iter().all(|byte| matches!(byte, 0 | 0xFF)));
+    });
+}
+
+#[test]
+fn it_is_handed_over_and_copied_while_it_changes() {
+    use hurray_tensor::Copying;
+    use hurray_tensor::dlpack::{Exported, Foreign, Import};
+
+    while_it_is_written_to(|buffer| {
+        let tensor = Tensor::dense(Dtype::UInt8, &[128], buffer).unwrap();
+        let out: Exported = (&tensor).try_into().unwrap();
+        let how = Import { copying: Copying::Always, ..Import::default() };
+        let copy = Foreign::from(out).import(&how).unwrap().tensor.acquire_host().unwrap();
+        assert!(copy.iter::<u8>().unwrap().all(|byte| matches!(byte, 0 | 0xFF)));
+        // The whole stretch is copied first, and counts.
+        let every_other = tensor.slice_axis(0, Cut::ALL.by(64)).unwrap();
+        let out: Exported = (&every_other).try_into().unwrap();
+        let how = Import { copy_bytes: 64, ..how };
+        let refused = Foreign::from(out).import(&how).unwrap_err();
+        assert_eq!(refused.rule(), Some(Rule::DlpackCopyAboveLimit));
+    });
 }
 
 /// Another mapping of the same pages is written to while the bytes are copied: each byte that

@@ -16,6 +16,7 @@ mod compile;
 mod copies;
 mod device;
 mod from_them;
+mod in_order;
 mod layout;
 mod library;
 mod producers;

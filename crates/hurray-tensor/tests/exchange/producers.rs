@@ -16,6 +16,7 @@ use hurray_tensor::{Alignment, BufferMut, DeclaredStream, Fence, Offered, Result
 
 use crate::device::{TestDevice, device_memory, host_memory};
 use crate::library::*;
+use crate::to_them::partition;
 
 fn take(mut raw: HurrayProducer) -> ForeignProducer {
     // SAFETY: made by the rules.
@@ -127,6 +128,45 @@ fn an_answer_that_was_not_asked_for_is_released() {
 }
 
 #[test]
+fn what_a_producer_leaves_when_it_fails_is_released() {
+    unsafe extern "C" fn produce(
+        it: *mut HurrayProducer,
+        _: *const HurrayRequest,
+        out: *mut HurrayTensor,
+    ) -> i32 {
+        // SAFETY: a producer of this test.
+        let held = unsafe { (*it).private_data };
+        // SAFETY: which is a tensor that outlives it.
+        let tensor = unsafe { &*held.cast::<Tensor>() };
+        let mut made = Exported::share(tensor).unwrap().into_raw();
+        // What cannot be read is released all the same.
+        made.abi_version = 9;
+        // SAFETY: room for a tensor.
+        unsafe { out.write(made) };
+        Status::Refused.code()
+    }
+    unsafe extern "C" fn release(it: *mut HurrayProducer) {
+        // SAFETY: a producer of this test.
+        unsafe { (*it).release = None };
+    }
+    let (memory, released) = device_memory(&[0; 48]);
+    let tensor = Tensor::dense(Dtype::Float32, &[3, 4], memory).unwrap();
+    let mut producer = take(HurrayProducer {
+        abi_version: 1,
+        struct_size: u32::try_from(size_of::<HurrayProducer>()).unwrap(),
+        release: Some(release),
+        private_data: (&raw const tensor).cast_mut().cast(),
+        describe: None,
+        produce: Some(produce),
+        last_error: None,
+    });
+    let refused = producer.produce(&Request::any(), &Accept::default(), &Devices::default());
+    assert_eq!(refused.unwrap_err().rule(), Some(Rule::ExchangeProduceRefused));
+    drop((producer, tensor));
+    assert_eq!(released.load(Ordering::Relaxed), 1);
+}
+
+#[test]
 fn producers_that_are_none_are_refused() {
     let side = in_c();
     let mut raw = side.producer();
@@ -215,6 +255,34 @@ fn ours_are_asked_through_the_structs() {
     assert_eq!(released.load(Ordering::Relaxed), 0);
     drop(producer);
     assert_eq!(released.load(Ordering::Relaxed), 1);
+}
+
+#[test]
+fn composites_are_asked_for_with_their_members() {
+    let (composite, released) = partition();
+    let made = move |_: &Request| Exported::composite(&composite);
+    let mut producer = take(ExportedProducer::new(made).into_raw());
+    let (accept, devices) = (Accept::default(), Devices::default());
+    let offered = producer.produce_composite(&Request::any(), &accept, &devices).unwrap();
+    let composite = offered.acquire_host().unwrap();
+    let rows = composite.members().iter().map(|member| member.item.buffers()[0].host_bytes());
+    let rows: Vec<&[u8]> = rows.collect::<Result<_>>().unwrap();
+    let floats = (0_u8..8).flat_map(|number| f32::from(number).to_le_bytes());
+    assert_eq!(rows.concat(), floats.collect::<Vec<u8>>());
+
+    // Members are held against the request too.
+    let elsewhere = Request::any().on_device(DeviceTag::CUDA);
+    let refused = producer.produce_composite(&elsewhere, &accept, &devices).unwrap_err();
+    assert_eq!(refused.rule(), Some(Rule::ExchangeProduceRefused));
+    // A composite is not handed out as a tensor.
+    let refused = producer.produce(&Request::any(), &accept, &devices).unwrap_err();
+    assert_eq!(refused.rule(), Some(Rule::ExchangeComposite));
+
+    drop(producer);
+    let releases = || released.each_ref().map(|count| count.load(Ordering::Relaxed));
+    assert_eq!(releases(), [0, 0]);
+    drop(composite);
+    assert_eq!(releases(), [1, 1]);
 }
 
 #[test]

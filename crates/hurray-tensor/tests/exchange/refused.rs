@@ -3,6 +3,7 @@
 #![allow(unsafe_code, reason = "structs are broken on purpose")]
 
 use std::ptr;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use hurray_tensor::device::Devices;
 use hurray_tensor::exchange::Foreign;
@@ -232,6 +233,38 @@ fn a_binary_event_is_one_buffers() {
 }
 
 #[test]
+fn a_binary_event_is_one_members() {
+    let side = in_c();
+    let releases = [AtomicU64::new(0), AtomicU64::new(0)];
+    let make = |events: [u64; 2]| {
+        let mut raw = side.make(COMPOSITE);
+        for (place, (event, count)) in events.into_iter().zip(&releases).enumerate() {
+            let member = member(&mut raw, place);
+            set_device(member, 1, 2);
+            set_mode(member, 1);
+            let event_context = ptr::from_ref(count).cast_mut().cast();
+            let binary = HurraySync { event_kind: 1, event, event_context, ..*sync(member) };
+            *sync(member) = HurraySync { release_event: Some(counted), ..binary };
+            count.store(0, Ordering::Relaxed);
+        }
+        // SAFETY: made by the rules, but for what is checked.
+        unsafe { Foreign::take(&raw mut raw) }.unwrap()
+    };
+    let counts = || releases.each_ref().map(|count| count.load(Ordering::Relaxed));
+    let (accept, devices) = (Accept::default(), Devices::default());
+    let refused = make([77, 77]).into_composite(&accept, &devices).unwrap_err();
+    assert_eq!(refused.rule(), Some(Rule::ExchangeEventShared));
+    assert_eq!(counts(), [1, 1]);
+    side.expect_released(2, 0);
+
+    let offered = make([77, 78]).into_composite(&accept, &devices).unwrap();
+    assert_eq!(counts(), [0, 0]);
+    drop(offered);
+    assert_eq!(counts(), [1, 1]);
+    side.expect_released(4, 0);
+}
+
+#[test]
 fn members_are_counted_before_they_are_looked_at() {
     let side = in_c();
     let mut released = 0;
@@ -272,6 +305,13 @@ fn entry(raw: &mut HurrayTensor, place: usize) -> &mut *mut HurrayBuffer {
 
 fn buffer(raw: &mut HurrayTensor, place: usize) -> &mut HurrayBuffer {
     let pointer = *entry(raw, place);
+    // SAFETY: a struct of the test's.
+    unsafe { &mut *pointer }
+}
+
+fn member(raw: &mut HurrayTensor, place: usize) -> &mut HurrayTensor {
+    // SAFETY: the test's composites have as many.
+    let pointer = unsafe { *raw.members.wrapping_add(place) };
     // SAFETY: a struct of the test's.
     unsafe { &mut *pointer }
 }
@@ -324,4 +364,13 @@ unsafe extern "C" fn never(_: *mut HurraySync) {
 unsafe extern "C" fn ignored(sync: *mut HurraySync) {
     // SAFETY: the struct that is released.
     unsafe { (*sync).release_event = None }
+}
+
+/// Counts in the event's context.
+unsafe extern "C" fn counted(sync: *mut HurraySync) {
+    // SAFETY: the struct that is released.
+    let sync = unsafe { &mut *sync };
+    sync.release_event = None;
+    // SAFETY: the test's count, which stays for as long as its tensors do.
+    unsafe { &*sync.event_context.cast::<AtomicU64>() }.fetch_add(1, Ordering::Relaxed);
 }

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use hurray_tensor::device::{Device, Event, EventKind, RawEvent, Stream};
-use hurray_tensor::exchange::Exported;
 use hurray_tensor::exchange::raw::{
     BUFFER_COPIED, BUFFER_MAY_CHANGE, BUFFER_READ_ONLY, HurraySync, HurrayTensor,
 };
+use hurray_tensor::exchange::{Exported, Releases};
 use hurray_tensor::format::{
     CompositeHead, Composition, Descriptor, DeviceTag, Dtype, Layout, PerBlock, Quantization, Shard,
 };
@@ -144,7 +144,7 @@ fn composites_go_with_their_members() {
 }
 
 /// A head of [2, 4] and its halves, and how often each was released.
-fn partition() -> (Composite, [Arc<AtomicU64>; 2]) {
+pub(crate) fn partition() -> (Composite, [Arc<AtomicU64>; 2]) {
     let head = CompositeHead { composition: Composition::Partition, member_count: 2 };
     let head = Descriptor::builder(Dtype::Float32, &[2, 4]).layout(Layout::Composite(head)).build();
     let half = |row: u8| {
@@ -301,10 +301,10 @@ fn memory_behind_a_boundary_is_described_from_there_and_not_written_to() {
 fn memory_is_released_in_stream_order() {
     let driver = TestDevice::new(None);
     let device: Arc<dyn Device> = Arc::<TestDevice>::clone(&driver);
-    let stream = Stream::open(&device).unwrap();
+    let releases = Releases::open(&device).unwrap();
     let export = || {
         let (memory, released) = device_memory(&bytes());
-        let exported = Exported::new(tensor(memory)).unwrap().released_in(&stream);
+        let exported = Exported::new(tensor(memory)).unwrap().released_in(&releases);
         (exported.into_raw(), released)
     };
     static EVENTS: AtomicU64 = AtomicU64::new(0);

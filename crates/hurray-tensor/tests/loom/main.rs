@@ -17,6 +17,7 @@
 
 mod device;
 mod events;
+mod exported;
 mod shares;
 mod streams;
 

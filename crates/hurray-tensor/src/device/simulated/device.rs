@@ -139,8 +139,9 @@ unsafe impl Device for Simulated {
             return Err(refuse(Rule::MemoryReadOnly, "to", Value::None, Expected::Unsaid));
         }
         let length = usize::try_from(from.length).map_err(|_| no_address(from.length))?;
+        let changes = from.may_change;
         let (from, to) = (Stretch::of(from), Stretch::of(&Region { length: from.length, ..*to }));
-        queue::find(stream)?.push(Work::Copy { from, to, length })
+        queue::find(stream)?.push(Work::Copy { from, to, length, changes })
     }
 
     unsafe fn record(&self, stream: u64, kind: EventKind) -> Result<RawEvent> {

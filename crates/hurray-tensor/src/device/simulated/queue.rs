@@ -13,6 +13,7 @@ use super::signal::Signal;
 use super::timeline::Timeline;
 use super::watch::{AtWork, Waiter, Watch};
 use super::{failed, locked};
+use crate::device::cpu::copy_what_changes;
 use crate::error::{Error, Result};
 use crate::memory::{Region, Release};
 
@@ -21,7 +22,13 @@ static STREAMS: Mutex<BTreeMap<u64, Arc<Queue>>> = Mutex::new(BTreeMap::new());
 
 /// What a stream does, one after another.
 pub(super) enum Work {
-    Copy { from: Stretch, to: Stretch, length: usize },
+    /// The last says that somebody else may write to what is copied.
+    Copy {
+        from: Stretch,
+        to: Stretch,
+        length: usize,
+        changes: bool,
+    },
     Complete(Signal),
     Wait(Signal),
     Call(Box<dyn FnOnce() + Send>),
@@ -161,7 +168,7 @@ impl Queue {
         match work {
             // Behind a wait that failed nobody knows whose turn it is.
             Work::Copy { .. } if locked(&self.state).has_failed => Ok(()),
-            Work::Copy { from, to, length } => copy(&from, &to, length),
+            Work::Copy { from, to, length, changes } => copy(&from, &to, length, changes),
             Work::Complete(signal) => signal.complete().map_err(|_| "an event was not signalled"),
             Work::Wait(signal) => {
                 let waited = self.watch.sleep(Waiter::Stream(self.handle), signal);
@@ -176,11 +183,16 @@ impl Queue {
     }
 }
 
-fn copy(from: &Stretch, to: &Stretch, length: usize) -> Result<(), &'static str> {
+fn copy(from: &Stretch, to: &Stretch, length: usize, changes: bool) -> Result<(), &'static str> {
     let (from, _held) = place(from)?;
     let (to, _also_held) = place(to)?;
-    // SAFETY: mapped memory is held here and has the length, as was found when the copy was
-    // queued; of other memory whoever queued the copy promised it. The two may be one memory.
+    if changes {
+        // SAFETY: mapped memory is held here and has the length, as was found when the copy was
+        // queued; of other memory whoever queued the copy promised it.
+        unsafe { copy_what_changes(from, to, length) }
+        return Ok(());
+    }
+    // SAFETY: as above. The two may be one memory.
     unsafe { ptr::copy(from, to, length) }
     Ok(())
 }
