@@ -12,6 +12,7 @@
     reason = "a test may fail loudly"
 )]
 #![allow(unsafe_code, reason = "structs are broken on purpose")]
+#![allow(clippy::multiple_unsafe_ops_per_block, reason = "structs are taken apart by hand")]
 
 #[path = "mutated/device.rs"]
 mod device;

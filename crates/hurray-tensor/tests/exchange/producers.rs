@@ -134,7 +134,9 @@ fn what_a_producer_leaves_when_it_fails_is_released() {
         out: *mut HurrayTensor,
     ) -> i32 {
         // SAFETY: a producer of this test.
-        let tensor = unsafe { &*(*it).private_data.cast::<Tensor>() };
+        let tensor = unsafe { (*it).private_data }.cast::<Tensor>();
+        // SAFETY: as above.
+        let tensor = unsafe { &*tensor };
         let mut made = Exported::share(tensor).unwrap().into_raw();
         // What cannot be read is released all the same.
         made.abi_version = 9;
