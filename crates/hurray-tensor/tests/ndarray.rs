@@ -212,3 +212,21 @@ fn complex_numbers_are_pairs() {
     assert_eq!((array.as_ptr(), array[[1]]), (first, Complex::new(3.0, 4.0)));
     assert_eq!(tensor.element::<Complex<f32>>(&[0]).unwrap().im, 2.0);
 }
+
+#[test]
+fn a_part_of_a_vector_is_not_the_vector() {
+    for start in 1..40 {
+        let whole = Tensor::from_vec((0..100_i32).collect(), &[100]).unwrap();
+        let part = whole.slice_axis(0, start..90).unwrap();
+        drop(whole);
+        // Wherever it starts: also at a multiple of 64, where the part has no lead.
+        let elements = part.to_vec::<i32>().unwrap();
+        match part.try_into_ndarray::<i32>() {
+            Ok(array) => assert_eq!(array.iter().copied().collect::<Vec<_>>(), elements),
+            Err(returned) => {
+                assert_eq!(returned.error.rule(), Some(Rule::ViewNotVector));
+                assert_eq!(returned.value.to_vec::<i32>().unwrap(), elements);
+            }
+        }
+    }
+}

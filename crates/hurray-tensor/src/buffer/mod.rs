@@ -256,6 +256,11 @@ impl Buffer {
         Ok(())
     }
 
+    /// Whether it is all of the memory that is held.
+    pub(crate) fn is_all(&self) -> bool {
+        self.start == 0 && self.length == self.memory.region.length
+    }
+
     /// Whether no other buffer is in the memory.
     pub(crate) fn is_sole(&mut self) -> bool {
         self.memory.is_sole()

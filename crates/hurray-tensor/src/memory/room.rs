@@ -60,6 +60,12 @@ impl Room {
     pub(crate) fn into_memory(mut self) -> Result<Shared> {
         // The pointer is taken once, and the vector is not touched until it is dropped.
         let first = self.memory.as_mut_ptr().wrapping_add(self.start);
-        Shared::new(Region::host(first, self.len()), self.memory)
+        Shared::new(Region::host(first, self.len()), WithSlack { _memory: self.memory })
     }
+}
+
+/// What keeps the bytes. It is no vector of them, for there is slack in front: nobody asks for it by
+/// its type.
+struct WithSlack {
+    _memory: Vec<u8>,
 }

@@ -81,13 +81,14 @@ impl Tensor {
         }
     }
 
-    /// The vector it was made of, of which it may be a part.
+    /// The vector that all of its memory is, which may have more elements than it.
     #[expect(clippy::result_large_err, reason = "what is refused comes back as it was")]
     pub(crate) fn into_whole_vec<T: Element>(mut self) -> Result<Vec<T>, Returned<Self>> {
         let buffer = match self.buffers.pop() {
-            Some(buffer) if self.buffers.is_empty() => buffer,
+            Some(buffer) if self.buffers.is_empty() && buffer.is_all() => buffer,
             other => {
-                // Such as a quantized tensor, whose scales would be lost.
+                // Such as a quantized tensor, whose scales would be lost; or a part of a vector, of
+                // which the rest would come along.
                 self.buffers.extend(other);
                 return Err(Returned { value: self, error: not_vector() });
             }

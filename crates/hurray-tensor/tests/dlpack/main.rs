@@ -25,6 +25,7 @@ mod hostile;
 #[cfg(target_os = "linux")]
 mod in_c;
 mod lifetimes;
+mod mutated;
 mod other_library;
 mod producer;
 mod shapes;

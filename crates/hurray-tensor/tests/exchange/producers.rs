@@ -135,9 +135,9 @@ fn what_a_producer_leaves_when_it_fails_is_released() {
         out: *mut HurrayTensor,
     ) -> i32 {
         // SAFETY: a producer of this test.
-        let held = unsafe { (*it).private_data };
-        // SAFETY: which is a tensor that outlives it.
-        let tensor = unsafe { &*held.cast::<Tensor>() };
+        let tensor = unsafe { (*it).private_data }.cast::<Tensor>();
+        // SAFETY: as above.
+        let tensor = unsafe { &*tensor };
         let mut made = Exported::share(tensor).unwrap().into_raw();
         // What cannot be read is released all the same.
         made.abi_version = 9;

@@ -3,6 +3,7 @@
 use std::cell::UnsafeCell;
 use std::ffi::c_void;
 use std::ptr;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -74,7 +75,7 @@ pub(crate) struct Graph {
     counts: Vec<(usize, usize)>,
     /// Whether structs of members may be freed.
     members_gone: bool,
-    _tensor_contexts: Vec<Arc<TensorContext>>,
+    _tensor_contexts: Vec<Rc<TensorContext>>,
     pub(crate) buffer_contexts: Vec<Arc<BufferContext>>,
 }
 
@@ -191,8 +192,8 @@ impl Graph {
             buffers,
             members,
         };
-        let context = Arc::new(TensorContext { once, made: UnsafeCell::new(Some(made)) });
-        raw.private_data = Arc::as_ptr(&context).cast_mut().cast();
+        let context = Rc::new(TensorContext { once, made: UnsafeCell::new(Some(made)) });
+        raw.private_data = Rc::as_ptr(&context).cast_mut().cast();
         self._tensor_contexts.push(context);
         raw
     }

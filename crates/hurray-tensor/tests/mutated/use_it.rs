@@ -26,10 +26,10 @@ pub(crate) fn take(graph: &Graph, way: usize) -> String {
     };
     let done: Result<()> = match way {
         0 => foreign.look(&accept).map(drop),
-        1 => foreign
-            .into_offered(&accept, &devices)
-            .and_then(|offered| offered.acquire())
-            .map(|tensor| read(graph, &tensor)),
+        1 => foreign.into_offered(&accept, &devices).and_then(|offered| {
+            read(graph, &offered.acquire()?);
+            Ok(())
+        }),
         2 => foreign.into_composite(&accept, &devices).and_then(|offered| {
             let composite = offered.acquire()?;
             composite.tensors().iter().for_each(|tensor| read(graph, tensor));
