@@ -13,6 +13,7 @@ use crate::descriptor::{hurray_descriptor_ref, lend};
 use crate::failure::{Failure, Result, refused};
 use crate::fence::{fence, fence_or};
 use crate::fields::past_the_last;
+use crate::growing::emptied;
 use crate::pointer::{Place, at, at_mut, free, give};
 use crate::tensor::hurray_tensor;
 
@@ -234,11 +235,7 @@ impl Outlet {
     /// The contract of the header: the struct is null, or as long as it says.
     pub(crate) unsafe fn new(out: *mut HurrayTensor) -> Result<Self> {
         // SAFETY: passed on to the caller.
-        let raw = unsafe { at_mut(out, "out") }?;
-        raw.release = None;
-        crate::growing::check_room(raw.struct_size, size_of::<HurrayTensor>(), "out")?;
-        // SAFETY: passed on to the caller.
-        Ok(Self(unsafe { Place::new(out, "out") }?))
+        Ok(Self(unsafe { emptied(out, "out") }?))
     }
 
     pub(crate) fn put(&mut self, exported: Exported) {

@@ -5,6 +5,7 @@
 //! with a newer one has a longer one: what we do not know must be zero when it comes in, and
 //! stays as it is when it goes out.
 
+use std::ffi::c_void;
 use std::mem::MaybeUninit;
 use std::ptr::{self, NonNull};
 use std::slice;
@@ -12,7 +13,7 @@ use std::slice;
 use hurray_tensor::format::{Expected, Rule, Value};
 
 use crate::failure::{Result, refuse};
-use crate::pointer;
+use crate::pointer::{self, Place};
 
 /// A struct that begins with its own size.
 ///
@@ -124,13 +125,32 @@ unsafe fn size_of_theirs<T: Growing>(pointer: *const T, name: &'static str) -> R
     Ok(size)
 }
 
-/// Refuses a struct of the exchange that has no room for all of it.
-pub(crate) fn check_room(size: u32, needed: usize, name: &'static str) -> Result {
-    if usize::try_from(size).is_ok_and(|size| size >= needed) {
-        return Ok(());
+/// How the structs of the exchange begin. One that is shorter than it should be has that much.
+#[repr(C)]
+struct Beginning {
+    abi_version: u32,
+    struct_size: u32,
+    release: *const c_void,
+}
+
+/// A struct of the exchange that is to be filled, and is empty until then: whatever comes of it, its
+/// `release` is NULL. Refuses one that has no room for all of it.
+///
+/// # Safety
+///
+/// Where the pointer is not null it leads to the first fields of a struct of the exchange, and to as
+/// much of it as they say, which is the caller's to write for as long as the place is used.
+pub(crate) unsafe fn emptied<T>(out: *mut T, name: &'static str) -> Result<Place<T>> {
+    // SAFETY: passed on to the caller.
+    let beginning = unsafe { pointer::at_mut(out.cast::<Beginning>(), name) }?;
+    beginning.release = ptr::null();
+    let size = usize::try_from(beginning.struct_size).unwrap_or(usize::MAX);
+    if size < size_of::<T>() {
+        let (found, expected) = (Value::Unsigned(as_u64(size)), as_u64(size_of::<T>()));
+        return Err(refuse(Rule::CapiStructSize, name, found, Expected::AtLeast(expected)));
     }
-    let (found, expected) = (Value::Unsigned(u64::from(size)), as_u64(needed));
-    Err(refuse(Rule::CapiStructSize, name, found, Expected::AtLeast(expected)))
+    // SAFETY: passed on to the caller; there is all of it.
+    unsafe { Place::new(out, name) }
 }
 
 /// A byte of a struct that says no or yes: 0 or 1, as in the format.

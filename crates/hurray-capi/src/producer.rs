@@ -13,7 +13,7 @@ use crate::descriptor::hurray_descriptor;
 use crate::exchange::hurray_offer;
 use crate::failure::{Result, c_string, refused};
 use crate::fence::{fence, fence_or};
-use crate::growing::check_room;
+use crate::growing::emptied;
 use crate::pointer::{Place, at_mut, free, give};
 use crate::tensor::hurray_tensor;
 
@@ -38,11 +38,7 @@ pub unsafe extern "C" fn hurray_tensor_producer(
 ) -> i32 {
     fence(|| {
         // SAFETY: the contract of the header.
-        let raw = unsafe { at_mut(out, "out") }?;
-        raw.release = None;
-        check_room(raw.struct_size, size_of::<HurrayProducer>(), "out")?;
-        // SAFETY: the contract of the header.
-        let mut out = unsafe { Place::new(out, "out") }?;
+        let mut out = unsafe { emptied(out, "out") }?;
         // SAFETY: the contract of the header.
         let tensor = unsafe { crate::pointer::at(tensor, "tensor") }?;
         out.put(ExportedProducer::new(tensor.get()?.clone()).into_raw());

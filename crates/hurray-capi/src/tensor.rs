@@ -297,14 +297,20 @@ impl Drop for Release {
 unsafe fn given(memory: *const HurrayMemory, count: usize) -> Result<Vec<Given>> {
     // SAFETY: passed on to the caller.
     let memory = unsafe { items(memory, count, "memory") }?;
-    let taken: Vec<Given> = memory.iter().map(taken).collect();
+    let mut given: Vec<Given> = Vec::new();
+    // A count that cannot be true is an error, and not the end of the process.
+    given.try_reserve_exact(count).map_err(|_| {
+        let found = Value::Unsigned(u64::try_from(count).unwrap_or(u64::MAX));
+        refuse(Rule::MemoryTooLarge, "count", found, Expected::Unsaid)
+    })?;
+    given.extend(memory.iter().map(taken));
     for piece in memory {
         if piece.flags & !(BUFFER_READ_ONLY | BUFFER_MAY_CHANGE) != 0 {
             let found = Value::Tag(piece.flags);
             return Err(refuse(Rule::CapiReserved, "flags", found, Expected::AtMost(5)));
         }
     }
-    Ok(taken)
+    Ok(given)
 }
 
 fn taken(memory: &HurrayMemory) -> Given {

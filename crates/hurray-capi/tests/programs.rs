@@ -63,3 +63,8 @@ fn tensors_are_handed_over() {
 fn composites_go_both_ways() {
     compile_and_run("composites");
 }
+
+#[test]
+fn careless_programs_and_files_of_strangers_get_an_answer() {
+    compile_and_run("hostile");
+}
