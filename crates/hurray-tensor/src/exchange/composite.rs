@@ -8,11 +8,11 @@ use std::mem::offset_of;
 use hurray_format::{Accept, Expected, Layout, Limits, Rule, Value};
 
 use super::foreign::{Foreign, check_pointer};
-use super::import::{buffer_structs, decode, named_twice};
+use super::import::{buffer_structs, decode, event_shared, named_twice};
 use super::raw::{HurrayBuffer, HurrayTensor};
 use super::refuse;
 use super::request::Request;
-use crate::device::Devices;
+use crate::device::{Devices, EventKind};
 use crate::error::Result;
 use crate::memory::as_u64;
 use crate::offered::{Fence, Offered};
@@ -51,15 +51,26 @@ struct Found {
     fences: Vec<Fence>,
     /// The structs of their buffers. Whoever releases one tensor must not release another's.
     buffers: HashSet<*mut HurrayBuffer>,
+    /// Their events that allow one wait, by device and handle.
+    binary: HashSet<(u8, u64)>,
 }
 
 impl Found {
-    fn add(&mut self, offered: Offered<Tensor>) {
+    fn add(&mut self, offered: Offered<Tensor>) -> Result<()> {
         let (tensor, mut fences) = offered.into_parts();
         // What need not be waited for may have no fences.
         fences.resize_with(tensor.buffers().len(), || Fence::Synced);
         self.tensors.push(tensor);
-        self.fences.append(&mut fences);
+        for fence in fences {
+            if let Fence::Event(event) = &fence
+                && event.kind() == EventKind::Binary
+                && !self.binary.insert((event.device_tag().tag(), event.raw().handle))
+            {
+                return Err(event_shared(event.raw().handle));
+            }
+            self.fences.push(fence);
+        }
+        Ok(())
     }
 }
 
@@ -85,8 +96,7 @@ fn walk(foreign: Foreign, with: &Walk<'_>, depth: usize, found: &mut Found) -> R
                 return Err(named_twice());
             }
         }
-        found.add(foreign.open(with.accept, with.devices, with.request)?);
-        return Ok(());
+        return found.add(foreign.open(with.accept, with.devices, with.request)?);
     }
     check_pointer(raw.members, "members", offset_of!(HurrayTensor, members))?;
     // Held until its members are moved out.

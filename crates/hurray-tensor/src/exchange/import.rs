@@ -80,11 +80,11 @@ impl Foreign {
         let structs = buffer_structs(self.raw(), handles.len())?;
         for (place, (pointer, handle)) in structs.iter().zip(handles.iter()).enumerate() {
             let (theirs, _) = look_at(*pointer, handle, place, None)?;
-            check_once(structs, place, *pointer)?;
             if theirs.sync.event_kind == EVENT_BINARY {
                 check_shared(structs, place, &theirs.sync)?;
             }
         }
+        check_once(structs)?;
         Ok(descriptor)
     }
 }
@@ -171,12 +171,12 @@ fn take_several(
     let mut found: SmallVec<[(Region, HurraySync); 3]> = SmallVec::new();
     for (place, (pointer, handle)) in structs.iter().zip(descriptor.buffers()).enumerate() {
         let (theirs, region) = look_at(*pointer, *handle, place, request)?;
-        check_once(structs, place, *pointer)?;
         if theirs.sync.event_kind == EVENT_BINARY {
             check_shared(structs, place, &theirs.sync)?;
         }
         found.push((region, theirs.sync));
     }
+    check_once(structs)?;
     let mut buffers: SmallVec<[Buffer; 3]> = SmallVec::new();
     for (pointer, (region, _)) in structs.iter().zip(&found) {
         // SAFETY: as in `look_at`.
@@ -198,12 +198,10 @@ fn take_several(
 
 /// No struct is one buffer's and another's: releasing the one would release the other.
 #[inline]
-fn check_once(
-    structs: &[*mut HurrayBuffer],
-    place: usize,
-    pointer: *mut HurrayBuffer,
-) -> Result<()> {
-    match structs.iter().take(place).any(|other| *other == pointer) {
+fn check_once(structs: &[*mut HurrayBuffer]) -> Result<()> {
+    let mut sorted: SmallVec<[*mut HurrayBuffer; 4]> = SmallVec::from_slice(structs);
+    sorted.sort_unstable();
+    match sorted.iter().zip(sorted.iter().skip(1)).any(|(one, next)| one == next) {
         true => Err(named_twice()),
         false => Ok(()),
     }
@@ -223,12 +221,16 @@ fn check_shared(structs: &[*mut HurrayBuffer], place: usize, sync: &HurraySync) 
         // SAFETY: a struct that was looked at.
         let other = unsafe { &(**pointer).sync };
         if other.event_kind == EVENT_BINARY && other.event == sync.event {
-            let at = offset_of!(HurrayBuffer, sync).saturating_add(offset_of!(HurraySync, event));
-            let rule = Rule::ExchangeEventShared;
-            return Err(refuse(rule, "event", at, Value::Tag(sync.event), Expected::Unsaid));
+            return Err(event_shared(sync.event));
         }
     }
     Ok(())
+}
+
+#[cold]
+pub(super) fn event_shared(event: u64) -> Error {
+    let at = offset_of!(HurrayBuffer, sync).saturating_add(offset_of!(HurraySync, event));
+    refuse(Rule::ExchangeEventShared, "event", at, Value::Tag(event), Expected::Unsaid)
 }
 
 #[inline]
