@@ -166,12 +166,17 @@ fn structs_of_random_parts() {
         let copying = if inside { copying } else { Copying::Never };
         let how = Import { copying, copy_bytes: 1 << 16, ..Import::default() };
         let others = random.of(&[Others::Read, Others::Write, Others::Nothing]);
-        let foreign = made.foreign_on(Terms { others, stream: None });
+        let managed = made.versioned();
+        // SAFETY: made for this, and where it is read, what it says is true.
+        let foreign = unsafe { Foreign::from_raw(managed, Terms { others, stream: None }) };
         if let Ok(imported) = foreign.and_then(|foreign| foreign.import(&how)) {
             let report = imported.report;
             // Of what has to be waited for on a device that is not here nothing more is seen.
             let Ok(tensor) = imported.tensor.acquire() else {
                 assert_eq!(made.deleted.times(), usize::from(made.has_deleter), "{round}");
+                if !made.has_deleter {
+                    made.free(managed);
+                }
                 continue;
             };
             let is_copy = report.copied.is_some();
@@ -202,6 +207,9 @@ fn structs_of_random_parts() {
             drop(tensor);
         }
         assert_eq!(made.deleted.times(), usize::from(made.has_deleter), "{round}");
+        if !made.has_deleter {
+            made.free(managed);
+        }
     }
     assert!(taken > 2_000 && copied > 300, "{taken} {copied}");
 }

@@ -15,11 +15,13 @@ use hurray_tensor::format::{
 
 use super::Wrong;
 
-pub(crate) const KINDS: usize = 7;
+pub(crate) const KINDS: usize = 8;
 /// Two members, alike.
 pub(crate) const TWINS: usize = 5;
 /// Two buffers with the same handle.
 pub(crate) const ALIKE: usize = 6;
+/// Two members, each with an event that allows one wait.
+pub(crate) const WAITING: usize = 7;
 
 /// How often each thing was released. It outlives all of them.
 pub(crate) struct Once {
@@ -105,6 +107,11 @@ impl Graph {
                 graph.head(twins.to_vec())
             }
             ALIKE => graph.alike(),
+            WAITING => {
+                let syncs = [Sync::Event(EVENT_BINARY), Sync::Event(EVENT_TIMELINE)];
+                let members = [(); 2].map(|()| graph.coo(syncs, CUDA));
+                graph.head(members.to_vec())
+            }
             2 => graph.coo([Sync::Event(EVENT_BINARY), Sync::Event(EVENT_TIMELINE)], CUDA),
             3 => graph.coo([Sync::Event(EVENT_MULTI_WAIT), Sync::Stream], CUDA),
             _ => {
