@@ -80,6 +80,11 @@ unsafe fn wait_for(stream: &Stream, done: &HurraySync) -> Result<Stream> {
         let expected = Expected::Exactly(u64::from(tag));
         return Err(refuse(Rule::ExchangeSyncDevice, "device_tag", 0, found, expected));
     }
+    if done.reserved != [0; 6] || done.spare != [0; 2] {
+        let at = offset_of!(HurraySync, reserved);
+        let rule = Rule::ExchangeReserved;
+        return Err(refuse(rule, "reserved", at, Value::None, Expected::Unsaid));
+    }
     match (done.event, done.stream) {
         (0, 0) => {
             let at = offset_of!(HurraySync, event);

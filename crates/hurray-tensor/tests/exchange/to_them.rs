@@ -341,7 +341,9 @@ fn memory_is_released_in_stream_order() {
     let elsewhere = HurraySync { device_tag: 2, ..event };
     let both = HurraySync { stream: 11, ..event };
     let unknown = HurraySync { event_kind: 4, ..event };
-    for (done, status) in [(elsewhere, -4), (both, -4), (nothing, -4), (unknown, -2)] {
+    let later = HurraySync { spare: [0, 1], ..event };
+    let refused = [(elsewhere, -4), (both, -4), (nothing, -4), (unknown, -2), (later, -4)];
+    for (done, status) in refused {
         let (mut raw, released) = export();
         let buffer = first_buffer(&raw);
         let mut given = done;
