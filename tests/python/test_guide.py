@@ -1,4 +1,7 @@
-"""The shell commands of the guides do what the guides say: they all succeed."""
+"""The shell commands of the guides do what the guides say: they all succeed.
+
+Those that install libhurray take a C compiler and a checkout; `cargo xtask test capi` runs them.
+"""
 
 import os
 import re
@@ -9,13 +12,19 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-GUIDES = sorted((ROOT / "docs" / "guide").glob("*.md"))
+
+
+def commands_of(guide):
+    return re.findall(r"```sh\n(.*?)```", guide.read_text(), re.DOTALL)
+
+
+PAGES = sorted((ROOT / "docs" / "guide").glob("*.md"))
+GUIDES = [page for page in PAGES if page.stem != "c" and commands_of(page)]
 
 
 @pytest.mark.parametrize("guide", GUIDES, ids=lambda path: path.stem)
 def test_every_command_of_the_guide_succeeds(guide, tmp_path):
-    blocks = re.findall(r"```sh\n(.*?)```", guide.read_text(), re.DOTALL)
-    assert blocks
+    blocks = commands_of(guide)
     shutil.copy(ROOT / "samples" / "all-minilm-l6-v2.sample.safetensors", tmp_path / "model.safetensors")
     commands = tmp_path / "bin"
     commands.mkdir()
@@ -33,5 +42,5 @@ def test_every_command_of_the_guide_succeeds(guide, tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_there_are_guides():
-    assert GUIDES
+def test_there_are_commands():
+    assert {"files", "tensors"} <= {guide.stem for guide in GUIDES}

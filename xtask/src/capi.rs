@@ -1,7 +1,8 @@
 //! libhurray as others find it: installed into a folder, built against by pkg-config and CMake,
-//! run under Valgrind.
+//! run under Valgrind; and installed as the guide says.
 
 use std::{
+    env,
     ffi::OsStr,
     fs,
     path::{Path, PathBuf},
@@ -12,6 +13,7 @@ use crate::{Outcome, install, metadata, run};
 
 const PROGRAMS: &str = "crates/hurray-capi/tests/c";
 const PROJECT: &str = "crates/hurray-capi/tests/cmake";
+const GUIDE: &str = "docs/guide/c.md";
 
 /// What the checks need beside a compiler; in Debian the packages have the same names.
 const TOOLS: &[&str] = &["pkg-config", "cmake", "valgrind"];
@@ -36,6 +38,7 @@ pub(crate) fn check() -> Outcome<Option<String>> {
             let valgrind = kind == "shared" && present.contains(&"valgrind");
             run_program(&program, &prefix, &scratch, valgrind)?;
         }
+        as_the_guide_says(&scratch)?;
     }
     if present.contains(&"cmake") {
         with_cmake(&prefix, &scratch)?;
@@ -122,4 +125,35 @@ fn with_cmake(prefix: &Path, scratch: &Path) -> Outcome {
         run::show(&mut Command::new(build.join(program)))?;
     }
     Ok(())
+}
+
+/// The guide's commands, in a checkout, by somebody whose home is empty and who saved its first
+/// program as `program.c`.
+fn as_the_guide_says(scratch: &Path) -> Outcome {
+    let page = run::read(&run::root().join(GUIDE))?;
+    let (commands, program) = (block(&page, "sh")?, block(&page, "c")?);
+    let (home, folder) = (scratch.join("home"), scratch.join("guide"));
+    fs::create_dir_all(&home)?;
+    fs::create_dir_all(&folder)?;
+    fs::write(folder.join("program.c"), program)?;
+    let mut shell = Command::new("sh");
+    shell.args(["-e", "-c", commands]).current_dir(&folder).env("HOME", &home);
+    // Cargo and rustup are where they were.
+    let at_home = env::home_dir().ok_or("no home folder")?;
+    for (name, usual) in [("CARGO_HOME", ".cargo"), ("RUSTUP_HOME", ".rustup")] {
+        shell.env(name, env::var_os(name).unwrap_or_else(|| at_home.join(usual).into()));
+    }
+    run::show(&mut shell)?;
+    match folder.join("program").is_file() {
+        true => Ok(()),
+        false => Err(format!("{GUIDE}: its commands made no program").into()),
+    }
+}
+
+/// What stands between the first fences of a language.
+fn block<'a>(page: &'a str, language: &str) -> Outcome<&'a str> {
+    let fence = format!("\n```{language}\n");
+    let (_, rest) = page.split_once(&fence).ok_or_else(|| format!("{GUIDE}: no {language}"))?;
+    let (text, _) = rest.split_once("\n```").ok_or_else(|| format!("{GUIDE}: not ended"))?;
+    Ok(text)
 }
