@@ -87,6 +87,7 @@ impl Error {
 }
 
 impl From<format::Error> for Error {
+    #[cold]
     fn from(error: format::Error) -> Self {
         Self::Format { error, place: Box::default() }
     }

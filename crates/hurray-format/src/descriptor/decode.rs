@@ -1,9 +1,11 @@
 //! The one decoder. Each section's own rules are in the section's file; the rules that
 //! tie sections together are in `cross`.
 
+use core::mem::MaybeUninit;
+
 use super::cross::{self, Places};
 use super::head::Head;
-use super::reading::{InPlace, Kept, Permissively, Reading, Scheme};
+use super::reading::{InPlace, Kept, Matched, Permissively, Placed, Reading, Scheme};
 use super::{
     Descriptor, DescriptorRef, ExtensionType, Foreign, HEADER_LEN, MAGIC, MemberRole, Permissive,
     Shard, Statistics, VERSION_MAJOR, flag,
@@ -26,7 +28,7 @@ impl Descriptor {
     /// Every rule of pages 01 to 05; private tags are refused (see
     /// [`decode_with`](Self::decode_with)).
     pub fn decode(bytes: &[u8]) -> Result<Self> {
-        read::<_, Kept>(bytes, &Accept::NONE, &mut Silent)
+        read(bytes, &Accept::NONE, &mut Silent, Kept)
     }
 
     /// Reads a descriptor with private tags that were agreed, and shows `trace` each
@@ -36,7 +38,31 @@ impl Descriptor {
     ///
     /// As [`decode`](Self::decode).
     pub fn decode_with<T: Trace>(bytes: &[u8], accept: &Accept, trace: &mut T) -> Result<Self> {
-        read::<T, Kept>(bytes, accept, trace)
+        read(bytes, accept, trace, Kept)
+    }
+
+    /// Reads a descriptor with private tags that were agreed into `place`, and answers what is
+    /// there then. A value as large as this is slow to move: in a place of its own it need not be.
+    ///
+    /// ```
+    /// use std::mem::MaybeUninit;
+    /// use hurray_format::{Accept, Descriptor, Dtype};
+    /// let bytes = Descriptor::dense(Dtype::Int16, &[2, 5])?.encode();
+    /// let mut place = MaybeUninit::uninit();
+    /// let read = Descriptor::decode_at(&bytes, &Accept::NONE, &mut place)?;
+    /// assert_eq!(read.shape(), [2, 5]);
+    /// # Ok::<(), hurray_format::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`decode`](Self::decode); nothing is in `place` then that would have to be dropped.
+    pub fn decode_at<'p>(
+        bytes: &[u8],
+        accept: &Accept,
+        place: &'p mut MaybeUninit<Self>,
+    ) -> Result<&'p mut Self> {
+        read(bytes, accept, &mut Silent, Placed(place))
     }
 
     /// The length of the descriptor that starts `prefix`, from its first 10 bytes.
@@ -65,7 +91,7 @@ impl<'a> DescriptorRef<'a> {
     ///
     /// As [`Descriptor::decode`].
     pub fn read(bytes: &'a [u8]) -> Result<Self> {
-        read::<_, InPlace>(bytes, &Accept::NONE, &mut Silent)
+        read(bytes, &Accept::NONE, &mut Silent, InPlace)
     }
 
     /// Reads a descriptor in place with private tags that were agreed, and shows `trace`
@@ -75,7 +101,22 @@ impl<'a> DescriptorRef<'a> {
     ///
     /// As [`Descriptor::decode`].
     pub fn read_with<T: Trace>(bytes: &'a [u8], accept: &Accept, trace: &mut T) -> Result<Self> {
-        read::<T, InPlace>(bytes, accept, trace)
+        read(bytes, accept, trace, InPlace)
+    }
+
+    /// Reads a descriptor in place, to be refused by `check` where its buffers are not those
+    /// that come with it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Descriptor::decode`]; what `check` says.
+    #[inline]
+    pub fn read_for<E: From<Error>>(
+        bytes: &'a [u8],
+        accept: &Accept,
+        check: impl FnOnce(WireArray<'a, BufferHandle>) -> Result<(), E>,
+    ) -> Result<Self, E> {
+        read(bytes, accept, &mut Silent, Matched(check))
     }
 
     /// Reads a descriptor as a relay does: one whose element type, layout or quantization
@@ -86,7 +127,7 @@ impl<'a> DescriptorRef<'a> {
     /// Every rule of a section by itself, and between sections those that do not depend
     /// on what is unknown.
     pub fn read_permissive(bytes: &'a [u8], accept: &Accept) -> Result<Permissive<'a>> {
-        read::<_, Permissively>(bytes, accept, &mut Silent)
+        read(bytes, accept, &mut Silent, Permissively)
     }
 }
 
@@ -141,10 +182,11 @@ fn read<'a, T: Trace, R: Reading<'a>>(
     input: &'a [u8],
     accept: &Accept,
     trace: &mut T,
-) -> Result<R::Read> {
+    reading: R,
+) -> Result<R::Read, R::Error> {
     let (_, length) = start(input)?;
     let Some(head) = input.first_chunk::<HEADER_LEN>() else {
-        return Err(truncated(input, 20));
+        return Err(truncated(input, 20).into());
     };
     let head = Head::read(head);
     let mut r = Reader::new(input, Rule::DescriptorTruncated, trace);
@@ -160,23 +202,27 @@ fn read<'a, T: Trace, R: Reading<'a>>(
 
     let length = u64::from(length);
     if as_index(length) > input.len() {
-        return Err(truncated(input, length));
+        return Err(truncated(input, length).into());
     }
     if length > u64::from(accept.limits.descriptor_bytes) {
         let expected = Expected::AtMost(u64::from(accept.limits.descriptor_bytes));
         let rule = Rule::DescriptorLengthAboveLimit;
         let found = Value::Unsigned(length);
-        return Err(header.refuse(rule, 6, "descriptor_length", found, expected));
+        return Err(header.refuse(rule, 6, "descriptor_length", found, expected).into());
     }
     if flags & !flag::ALL != 0 {
         let found = Value::Tag(u64::from(flags));
         let expected = Expected::AtMost(u64::from(flag::ALL));
-        return Err(header.refuse(Rule::DescriptorReservedFlag, 10, "flags", found, expected));
+        return Err(header
+            .refuse(Rule::DescriptorReservedFlag, 10, "flags", found, expected)
+            .into());
     }
     if rank > Limits::RANK {
         let found = Value::Unsigned(u64::from(rank));
         let expected = Expected::AtMost(u64::from(Limits::RANK));
-        return Err(header.refuse(Rule::DescriptorRankTooLarge, 16, "rank", found, expected));
+        return Err(header
+            .refuse(Rule::DescriptorRankTooLarge, 16, "rank", found, expected)
+            .into());
     }
 
     let mut unknown = None;
@@ -187,7 +233,7 @@ fn read<'a, T: Trace, R: Reading<'a>>(
             let found = Value::Tag(u64::from(type_tag));
             let error = header.refuse(rule, 14, "type_tag", found, Expected::Unsaid);
             if !R::PERMISSIVE || rule == Rule::TypeInvalidTag {
-                return Err(error);
+                return Err(error.into());
             }
             unknown = Some(error);
             None
@@ -200,7 +246,9 @@ fn read<'a, T: Trace, R: Reading<'a>>(
         } else {
             (Rule::ExtTypeFlagUnexpected, Expected::OneOf("bit 2 clear"))
         };
-        return Err(header.refuse(rule, 10, "flags", Value::Tag(u64::from(flags)), expected));
+        return Err(header
+            .refuse(rule, 10, "flags", Value::Tag(u64::from(flags)), expected)
+            .into());
     }
     let mut fields_known = true;
     if layout_tag != 0x01 {
@@ -210,7 +258,7 @@ fn read<'a, T: Trace, R: Reading<'a>>(
         if let Some(rule) = layout::tag_fault(layout_tag, accept) {
             let error = refuse(rule, Expected::Unsaid);
             if !R::PERMISSIVE || rule == Rule::LayoutInvalidTag {
-                return Err(error);
+                return Err(error.into());
             }
             unknown = unknown.or(Some(error));
             // A private layout says how long it is; an unknown one does not.
@@ -218,7 +266,7 @@ fn read<'a, T: Trace, R: Reading<'a>>(
         }
         if rank == 0 {
             let expected = Expected::OneOf("0x01 (row-major)");
-            return Err(refuse(Rule::DescriptorScalarLayout, expected));
+            return Err(refuse(Rule::DescriptorScalarLayout, expected).into());
         }
     }
 
@@ -253,7 +301,7 @@ fn read<'a, T: Trace, R: Reading<'a>>(
     {
         let mut plain = DescriptorRef::plain(head, dtype, shape, byte_offset, buffers);
         cross::check(&plain, None, places)?;
-        return Ok(R::known(&mut plain, &mut None));
+        return reading.known(&mut plain, &mut None);
     }
     // Something plain stands for a type that is private, until its record is read, or not
     // known.
@@ -266,7 +314,7 @@ fn read<'a, T: Trace, R: Reading<'a>>(
         places.quantization = r.position().saturating_add(4);
         if matches!(layout, Layout::Composite(_)) {
             let (rule, at) = (Rule::LayoutCompositeQuantized, places.quantization);
-            return Err(Error::new(rule, "quantization", at, Value::None, Expected::Unsaid));
+            return Err(Error::new(rule, "quantization", at, Value::None, Expected::Unsaid).into());
         }
         let dtype = is_named.then_some(dtype);
         let context = Context { type_tag, dtype, shape, accept };
@@ -274,7 +322,7 @@ fn read<'a, T: Trace, R: Reading<'a>>(
         kept &= r.apart(|r| Quantization::load(r, &context, &mut scheme, &mut skipped))?;
         if let Some(error) = skipped {
             if !R::PERMISSIVE {
-                return Err(error);
+                return Err(error.into());
             }
             unknown = unknown.or(Some(error));
         }
@@ -287,7 +335,7 @@ fn read<'a, T: Trace, R: Reading<'a>>(
     {
         let mut plain = DescriptorRef::plain(head, dtype, shape, byte_offset, buffers);
         cross::check(&plain, scheme.as_ref(), places)?;
-        return Ok(R::known(&mut plain, &mut scheme));
+        return reading.known(&mut plain, &mut scheme);
     }
     let mut descriptor = DescriptorRef::plain(head, dtype, shape, byte_offset, buffers);
     descriptor.layout = layout;
@@ -297,24 +345,25 @@ fn read<'a, T: Trace, R: Reading<'a>>(
     if as_index(length) != input.len() {
         let found = Value::Unsigned(as_offset(input.len()));
         let rule = Rule::DescriptorExtraBytes;
-        return Err(Error::new(rule, "descriptor", length, found, Expected::Exactly(length)));
+        return Err(Error::new(rule, "descriptor", length, found, Expected::Exactly(length)).into());
     }
     if let Some(reason) = unknown {
         cross::check_foreign(&descriptor, places)?;
-        return R::foreign(Foreign::new(input, &descriptor, reason));
+        return reading.foreign(Foreign::new(input, &descriptor, reason));
     }
-    joined::<R>(&mut descriptor, &mut scheme, places, kept)
+    joined(reading, &mut descriptor, &mut scheme, places, kept)
 }
 
 /// Any descriptor whose sections are each valid. A call, so that what is above it is about
 /// the common ones only.
 #[inline(never)]
 fn joined<'a, R: Reading<'a>>(
+    reading: R,
     descriptor: &mut DescriptorRef<'a>,
     scheme: &mut Scheme<'a>,
     places: Places,
     kept: bool,
-) -> Result<R::Read> {
+) -> Result<R::Read, R::Error> {
     cross::check(descriptor, scheme.as_ref(), places)?;
     if !kept {
         // What was ignored is not written again.
@@ -323,7 +372,7 @@ fn joined<'a, R: Reading<'a>>(
         descriptor.head = Head::of(descriptor, minor).unwrap_or(descriptor.head);
         *scheme = descriptor.quantization.take();
     }
-    Ok(R::known(descriptor, scheme))
+    reading.known(descriptor, scheme)
 }
 
 /// The other sections that a flag announces, each by its own rules. Says whether every

@@ -1,13 +1,13 @@
-//! The three ways to read a descriptor: in place, kept, and as a relay does. The decoder is
-//! generic over them, so that each gets its result where it wants it, without moves.
+//! The ways to read a descriptor: in place, kept, and as a relay does. The decoder is generic over
+//! them, so that each gets its result where it wants it, without moves.
 
-use core::mem;
+use core::mem::{self, MaybeUninit};
 
 use super::head::Head;
 use super::{Descriptor, DescriptorRef, Foreign, Permissive};
 use crate::buffer::BufferHandle;
 use crate::dtype::Dtype;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::layout::Layout;
 use crate::quant::Quantization;
 use crate::wire::{Borrowed, WireArray};
@@ -17,10 +17,18 @@ pub(super) trait Reading<'a> {
     /// Whether a tag that is not known is stepped over.
     const PERMISSIVE: bool = false;
     type Read;
+    type Error: From<Error>;
     /// Takes the descriptor and its scheme, which are not looked at again.
-    fn known(descriptor: &mut DescriptorRef<'a>, scheme: &mut Scheme<'a>) -> Self::Read;
-    fn foreign(foreign: Foreign<'a>) -> Result<Self::Read> {
-        Err(foreign.reason())
+    fn known(
+        self,
+        descriptor: &mut DescriptorRef<'a>,
+        scheme: &mut Scheme<'a>,
+    ) -> Result<Self::Read, Self::Error>;
+    fn foreign(self, foreign: Foreign<'a>) -> Result<Self::Read, Self::Error>
+    where
+        Self: Sized,
+    {
+        Err(foreign.reason().into())
     }
 }
 
@@ -30,34 +38,83 @@ pub(super) type Scheme<'a> = Option<Quantization<Borrowed<'a>>>;
 
 /// It is given as it is.
 pub(super) struct InPlace;
+/// It is given as it is, where its buffers are what somebody expects.
+pub(super) struct Matched<F>(pub(super) F);
 /// It gets arrays of its own.
 pub(super) struct Kept;
+/// It gets arrays of its own, in somebody's place for it.
+pub(super) struct Placed<'p>(pub(super) &'p mut MaybeUninit<Descriptor>);
 /// As it is, or as what is known of it.
 pub(super) struct Permissively;
 
 impl<'a> Reading<'a> for InPlace {
     type Read = DescriptorRef<'a>;
+    type Error = Error;
     #[inline(always)]
-    fn known(descriptor: &mut DescriptorRef<'a>, scheme: &mut Scheme<'a>) -> Self::Read {
-        descriptor.take(scheme)
+    fn known(
+        self,
+        descriptor: &mut DescriptorRef<'a>,
+        scheme: &mut Scheme<'a>,
+    ) -> Result<Self::Read> {
+        Ok(descriptor.take(scheme))
+    }
+}
+
+impl<'a, E: From<Error>, F> Reading<'a> for Matched<F>
+where
+    F: FnOnce(WireArray<'a, BufferHandle>) -> Result<(), E>,
+{
+    type Read = DescriptorRef<'a>;
+    type Error = E;
+    #[inline(always)]
+    fn known(
+        self,
+        descriptor: &mut DescriptorRef<'a>,
+        scheme: &mut Scheme<'a>,
+    ) -> Result<Self::Read, E> {
+        self.0(descriptor.buffers)?;
+        Ok(descriptor.take(scheme))
     }
 }
 
 impl<'a> Reading<'a> for Kept {
     type Read = Descriptor;
+    type Error = Error;
     #[inline(always)]
-    fn known(descriptor: &mut DescriptorRef<'a>, scheme: &mut Scheme<'a>) -> Self::Read {
-        descriptor.kept(scheme)
+    fn known(
+        self,
+        descriptor: &mut DescriptorRef<'a>,
+        scheme: &mut Scheme<'a>,
+    ) -> Result<Self::Read> {
+        Ok(descriptor.kept(scheme))
+    }
+}
+
+impl<'a, 'p> Reading<'a> for Placed<'p> {
+    type Read = &'p mut Descriptor;
+    type Error = Error;
+    #[inline(always)]
+    fn known(
+        self,
+        descriptor: &mut DescriptorRef<'a>,
+        scheme: &mut Scheme<'a>,
+    ) -> Result<Self::Read> {
+        Ok(self.0.write(descriptor.kept(scheme)))
     }
 }
 
 impl<'a> Reading<'a> for Permissively {
     const PERMISSIVE: bool = true;
     type Read = Permissive<'a>;
-    fn known(descriptor: &mut DescriptorRef<'a>, scheme: &mut Scheme<'a>) -> Self::Read {
-        Permissive::Known(descriptor.take(scheme))
+    type Error = Error;
+    fn known(
+        self,
+        descriptor: &mut DescriptorRef<'a>,
+        scheme: &mut Scheme<'a>,
+    ) -> Result<Self::Read> {
+        Ok(Permissive::Known(descriptor.take(scheme)))
     }
-    fn foreign(foreign: Foreign<'a>) -> Result<Self::Read> {
+    fn foreign(self, foreign: Foreign<'a>) -> Result<Self::Read> {
         Ok(Permissive::Foreign(foreign))
     }
 }

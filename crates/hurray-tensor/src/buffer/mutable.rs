@@ -65,7 +65,7 @@ impl BufferMut {
     }
 
     pub(super) fn new(mut buffer: Buffer) -> Result<Self, Returned<Buffer>> {
-        match writable(&mut buffer).and_then(|()| buffer.check_host()) {
+        match host_writable(&mut buffer) {
             Ok(()) => Ok(Self(buffer)),
             Err(error) => Err(Returned { value: buffer, error }),
         }
@@ -80,6 +80,20 @@ impl BufferMut {
     pub fn region(&self) -> Region {
         self.0.region()
     }
+}
+
+impl Buffer {
+    /// Where the CPU may write to its sole holder's memory, as long as it stays that.
+    pub(crate) fn host_mut(&mut self) -> Result<*mut u8> {
+        host_writable(self)?;
+        Ok(self.region().host)
+    }
+}
+
+/// Why the CPU may not write to the buffer, if it may not.
+fn host_writable(buffer: &mut Buffer) -> Result<()> {
+    writable(buffer)?;
+    buffer.check_host()
 }
 
 /// Why the buffer may not be written to, if it may not.

@@ -175,20 +175,16 @@ pub(super) type IsWritable = Result<(), Rule>;
 
 pub(super) fn is_writable(tensor: &mut Tensor) -> IsWritable {
     let is_empty = is_empty(tensor);
-    match tensor.buffers_mut().first_mut() {
-        Some(buffer) if !is_empty => {
-            let region = buffer.region();
-            if !region.writable {
-                return Err(Rule::MemoryReadOnly);
-            }
-            // What others write to is never given out as a slice here: nobody is surprised.
-            if !region.may_change && !buffer.is_sole() {
-                return Err(Rule::MemoryShared);
-            }
-            Ok(())
-        }
-        _ => Ok(()),
+    let Some(buffer) = tensor.buffers().first().filter(|_| !is_empty) else { return Ok(()) };
+    let region = buffer.region();
+    if !region.writable {
+        return Err(Rule::MemoryReadOnly);
     }
+    // What others write to is never given out as a slice here: nobody is surprised.
+    if !region.may_change && !tensor.is_first_sole() {
+        return Err(Rule::MemoryShared);
+    }
+    Ok(())
 }
 
 fn is_empty(tensor: &Tensor) -> bool {

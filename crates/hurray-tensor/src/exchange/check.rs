@@ -16,10 +16,10 @@ use crate::memory::{Region, as_u64};
 
 const KNOWN_FLAGS: u64 = BUFFER_READ_ONLY | BUFFER_COPIED | BUFFER_MAY_CHANGE;
 
-/// Checks a buffer and says where it is. What it is then made from is memory: aligned as its handle
-/// says, not null, and not beyond the end, unless it is empty.
+/// Checks a buffer. What it is then made from is memory: aligned as its handle says, not null, and
+/// not beyond the end, unless it is empty.
 #[inline(always)]
-pub(super) fn buffer(raw: &HurrayBuffer, handle: BufferHandle, place: usize) -> Result<Region> {
+pub(super) fn buffer(raw: &HurrayBuffer, handle: BufferHandle) -> Result<()> {
     if raw.handle != handle.encode() {
         return Err(other_handle(raw, handle));
     }
@@ -31,24 +31,8 @@ pub(super) fn buffer(raw: &HurrayBuffer, handle: BufferHandle, place: usize) -> 
     if handle.device() == DeviceTag::VULKAN {
         queue_family(raw)?;
     }
-    let length = handle.byte_size();
-    let writable = place == 0 && raw.flags & (BUFFER_READ_ONLY | BUFFER_MAY_CHANGE) == 0;
-    let mut region = Region {
-        device: handle.device(),
-        class: handle.class(),
-        ordinal: raw.device_ordinal,
-        uuid: raw.device_uuid,
-        context: raw.device_context,
-        object: 0,
-        address: 0,
-        offset: 0,
-        host: std::ptr::null_mut(),
-        length,
-        writable,
-        may_change: raw.flags & BUFFER_MAY_CHANGE != 0,
-    };
-    if length == 0 {
-        return Ok(region);
+    if handle.byte_size() == 0 {
+        return Ok(());
     }
     let host = as_u64(raw.host.addr());
     if host != 0 && keeps_host_out(handle.device(), handle.class()) {
@@ -61,26 +45,54 @@ pub(super) fn buffer(raw: &HurrayBuffer, handle: BufferHandle, place: usize) -> 
     }
     aligned(raw.address, handle, "address", offset_of!(HurrayBuffer, address))?;
     aligned(host, handle, "host", offset_of!(HurrayBuffer, host))?;
-    region.host = raw.host.cast();
-    region.address = if raw.address == 0 { host } else { raw.address };
     if raw.object != 0 {
-        let at = offset_of!(HurrayBuffer, object_offset);
-        region.object = raw.object;
-        region.offset = raw.object_offset;
-        match region.address {
-            0 => aligned(raw.object_offset, handle, "object_offset", at)?,
-            // The region counts from where the object starts.
-            address => {
-                let start = address.checked_sub(raw.object_offset);
-                let found = Value::Unsigned(raw.object_offset);
-                region.address = start
-                    .ok_or_else(|| broken(Rule::MemoryAddressBeyond, "object_offset", at, found))?;
-            }
-        }
+        in_object(raw, handle)?;
     }
     // Aligned to 64 as it is, it has nothing in front.
-    region.settle()?;
-    Ok(region)
+    region(raw, handle, 0).check()
+}
+
+/// The place in an object is aligned, or the address behind its start.
+fn in_object(raw: &HurrayBuffer, handle: BufferHandle) -> Result<()> {
+    let at = offset_of!(HurrayBuffer, object_offset);
+    match first_address(raw) {
+        0 => aligned(raw.object_offset, handle, "object_offset", at),
+        address if raw.object_offset <= address => Ok(()),
+        _ => {
+            let found = Value::Unsigned(raw.object_offset);
+            Err(broken(Rule::MemoryAddressBeyond, "object_offset", at, found))
+        }
+    }
+}
+
+#[inline(always)]
+fn first_address(raw: &HurrayBuffer) -> u64 {
+    if raw.address == 0 { as_u64(raw.host.addr()) } else { raw.address }
+}
+
+/// Where a buffer is that was checked.
+#[inline(always)]
+pub(super) fn region(raw: &HurrayBuffer, handle: BufferHandle, place: usize) -> Region {
+    let length = handle.byte_size();
+    let is_empty = length == 0;
+    let address = first_address(raw);
+    let offset = if raw.object == 0 { 0 } else { raw.object_offset };
+    // The region counts from where the object starts.
+    let start = if address == 0 { 0 } else { address.wrapping_sub(offset) };
+    Region {
+        device: handle.device(),
+        class: handle.class(),
+        ordinal: raw.device_ordinal,
+        uuid: raw.device_uuid,
+        context: raw.device_context,
+        object: if is_empty { 0 } else { raw.object },
+        address: if is_empty { 0 } else { start },
+        offset: if is_empty { 0 } else { offset },
+        host: if is_empty { std::ptr::null_mut() } else { raw.host.cast() },
+        length,
+        writable: place == 0 && raw.flags & (BUFFER_READ_ONLY | BUFFER_MAY_CHANGE) == 0,
+        may_change: raw.flags & BUFFER_MAY_CHANGE != 0,
+    }
 }
 
 #[inline]

@@ -3,13 +3,14 @@
 #![allow(unsafe_code, reason = "structs with callbacks are released here")]
 
 use std::fmt;
+use std::iter;
 use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 
-use hurray_format::{self as format, BufferHandle};
+use hurray_format as format;
 
 use super::in_order::Releases;
-use super::parcel::{self, Parcel, Part, pack};
+use super::parcel::{self, Parcel, Vacant, pack};
 use super::raw::{BUFFER_COPIED, BUFFER_MAY_CHANGE, BUFFER_READ_ONLY, HurrayBuffer, HurrayTensor};
 use super::released;
 use crate::buffer::Buffer;
@@ -48,10 +49,13 @@ impl Exported {
     /// Out of memory.
     pub fn new(tensor: Tensor) -> Result<Self> {
         let (descriptor, buffers) = tensor.into_parts();
-        let parts = buffers.zip(descriptor.buffers()).enumerate();
-        let parts =
-            parts.map(|(place, (buffer, handle))| part(place, buffer, handle, Fence::Synced));
-        pack(&descriptor, parts, Vec::new()).map(Self)
+        let mut parts = buffers.zip(descriptor.buffers()).enumerate();
+        let fill = |vacant: Vacant| {
+            let (place, (mut buffer, handle)) = parts.next()?;
+            let flags = given_flags(place, &mut buffer);
+            Some(vacant.fill(handle, buffer, flags))
+        };
+        pack(&descriptor, descriptor.buffers().len(), fill, iter::empty()).map(Self)
     }
 
     /// Another share in a tensor, which the consumer may read.
@@ -61,9 +65,18 @@ impl Exported {
     /// Out of memory.
     pub fn share(tensor: &Tensor) -> Result<Self> {
         let descriptor = tensor.descriptor();
-        let parts = tensor.buffers().iter().zip(descriptor.buffers());
-        let parts = parts.map(|(buffer, handle)| shared_part(buffer.clone(), handle));
-        pack(descriptor, parts, Vec::new()).map(Self)
+        if let ([buffer], [handle]) = (tensor.buffers(), descriptor.buffers()) {
+            // Most have one, and the place of everything is known then.
+            let fill =
+                |vacant: Vacant| Some(vacant.fill(handle, buffer.clone(), shared_flags(buffer)));
+            return pack(descriptor, 1, fill, iter::empty()).map(Self);
+        }
+        let mut parts = tensor.buffers().iter().zip(descriptor.buffers());
+        let fill = |vacant: Vacant| {
+            let (buffer, handle) = parts.next()?;
+            Some(vacant.fill(handle, buffer.clone(), shared_flags(buffer)))
+        };
+        pack(descriptor, descriptor.buffers().len(), fill, iter::empty()).map(Self)
     }
 
     /// A tensor with its events or the stream it was ordered on, to be waited for by the consumer.
@@ -78,13 +91,13 @@ impl Exported {
         }
         let (descriptor, buffers) = tensor.into_parts();
         let descriptor = descriptor.with_sync(fences.iter().map(Fence::mode))?;
-        let parts: Vec<Part<'_>> = buffers
-            .zip(descriptor.buffers())
-            .zip(fences)
-            .enumerate()
-            .map(|(place, ((buffer, handle), fence))| part(place, buffer, handle, fence))
-            .collect();
-        pack(&descriptor, parts.into_iter(), Vec::new()).map(Self)
+        let mut parts = buffers.zip(descriptor.buffers()).zip(fences).enumerate();
+        let fill = |vacant: Vacant| {
+            let (place, ((mut buffer, handle), fence)) = parts.next()?;
+            let flags = given_flags(place, &mut buffer);
+            Some(vacant.fill_behind(fence, handle, buffer, flags))
+        };
+        pack(&descriptor, descriptor.buffers().len(), fill, iter::empty()).map(Self)
     }
 
     /// A composite: its head, with its members inside.
@@ -93,7 +106,7 @@ impl Exported {
     ///
     /// Out of memory.
     pub fn composite(composite: &Composite) -> Result<Self> {
-        Self::bound(composite.as_bound(), &mut std::iter::empty())
+        Self::bound(composite.as_bound(), &mut iter::empty())
     }
 
     /// A composite with its events or the streams it was ordered on.
@@ -120,7 +133,8 @@ impl Exported {
             };
         }
         let members = bound.members.iter().map(|member| Self::bound(member, fences));
-        pack(bound.item.descriptor(), std::iter::empty(), members.collect::<Result<_>>()?).map(Self)
+        let members: Vec<Self> = members.collect::<Result<_>>()?;
+        pack(bound.item.descriptor(), 0, |_| None, members.into_iter()).map(Self)
     }
 
     /// Says of all its memory that it was copied for this handoff.
@@ -211,22 +225,21 @@ impl fmt::Debug for Exported {
     }
 }
 
-/// A buffer that the tensor held alone, if nobody else holds it, and that may be written to then.
+/// What is said of a buffer that is given away: it may be written to where the tensor held it alone.
 ///
 /// Only values may, never what says where they are or what they mean; and not where bytes in front
 /// of the buffer's own would be taken for its own.
-fn part(place: usize, mut buffer: Buffer, handle: &BufferHandle, fence: Fence) -> Part<'_> {
+fn given_flags(place: usize, buffer: &mut Buffer) -> u64 {
     let given_away = place == 0 && buffer.is_writable() && buffer.lead() == 0 && buffer.is_sole();
-    let part = shared_part(buffer, handle);
-    let flags = match part.flags {
+    match shared_flags(buffer) {
         BUFFER_READ_ONLY if given_away => 0,
         flags => flags,
-    };
-    Part { fence, flags, ..part }
+    }
 }
 
+/// What is said of a buffer that others hold too.
 #[inline(always)]
-fn shared_part(buffer: Buffer, handle: &BufferHandle) -> Part<'_> {
+fn shared_flags(buffer: &Buffer) -> u64 {
     let may_change = if buffer.may_change() { BUFFER_MAY_CHANGE } else { 0 };
-    Part { handle, keep: buffer, fence: Fence::Synced, flags: BUFFER_READ_ONLY | may_change }
+    BUFFER_READ_ONLY | may_change
 }

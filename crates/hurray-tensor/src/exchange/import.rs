@@ -2,6 +2,7 @@
 
 #![allow(unsafe_code, reason = "what structs of others point to is read and taken over here")]
 
+use std::iter;
 use std::mem::offset_of;
 use std::slice;
 
@@ -11,7 +12,7 @@ use hurray_format::{
 };
 use smallvec::SmallVec;
 
-use super::foreign::{Foreign, check_head, check_pointer, head_of, take_head};
+use super::foreign::{Foreign, Theirs, check_head, check_pointer, head_of, take_head};
 use super::raw::{EVENT_BINARY, HurrayBuffer, HurraySync, HurrayTensor};
 use super::request::Request;
 use super::{broken, check, refuse};
@@ -20,7 +21,7 @@ use crate::device::{Devices, Event, RawEvent};
 use crate::error::{Error, Result};
 use crate::memory::{Region, Shared, as_u64};
 use crate::offered::{DeclaredStream, Fence, Offered};
-use crate::tensor::Tensor;
+use crate::tensor::{Arriving, Tensor};
 
 impl Foreign {
     /// Checks all of it, and takes it over as a tensor to be waited for. Memory, events and what
@@ -47,23 +48,21 @@ impl Foreign {
         request: Option<&Request>,
     ) -> Result<Offered<Tensor>> {
         check_no_members(self.raw())?;
-        // What is read is used where it lies: half of importing would be moving otherwise.
-        let read = read(self.raw(), accept);
-        let descriptor = match &read {
-            Ok(descriptor) => descriptor,
-            Err(error) => return Err((*error).into()),
-        };
-        let handles = descriptor.buffers();
-        let structs = buffer_structs(self.raw(), handles.len())?;
-        if let ([pointer], Some(handle)) = (structs, handles.at(0))
-            && handle.sync() == SyncMode::PRODUCER_SYNCED
-        {
-            let (_, region) = look_at(*pointer, handle, 0, request)?;
-            let buffer = Buffer::whole(Shared::settled(region, 0, self.into_owner()));
-            return Ok(Offered::synced(Tensor::checked(descriptor, buffer)));
+        let bytes = descriptor_bytes(self.raw(), accept)?;
+        if self.raw().buffer_count != 1 {
+            return take_several(self, Arriving::read(bytes, accept)?, devices, request);
         }
-        let descriptor = descriptor.to_owned();
-        take_several(self, descriptor, devices, request)
+        let arriving = Arriving::read(bytes, accept)?;
+        let handles = arriving.descriptor().buffers();
+        let structs = buffer_structs(self.raw(), handles.len())?;
+        match (structs, handles) {
+            ([pointer], [handle]) if handle.sync() == SyncMode::PRODUCER_SYNCED => {
+                let region = check::region(look_at(*pointer, *handle, 0, request)?, *handle, 0);
+                let tensor = arriving.finish(region, self.into_owner(), iter::empty());
+                Ok(Offered::synced(tensor))
+            }
+            _ => take_several(self, arriving.for_another(), devices, request),
+        }
     }
 
     /// Checks all of it, and shows what it is where it lies; nothing is taken over yet. Whoever
@@ -75,28 +74,24 @@ impl Foreign {
     #[inline]
     pub fn look(&self, accept: &Accept) -> Result<DescriptorRef<'_>> {
         check_no_members(self.raw())?;
-        let descriptor = read(self.raw(), accept)?;
-        let handles = descriptor.buffers();
-        let structs = buffer_structs(self.raw(), handles.len())?;
-        for (place, (pointer, handle)) in structs.iter().zip(handles.iter()).enumerate() {
-            let (theirs, _) = look_at(*pointer, handle, place, None)?;
-            check_once(structs, place, *pointer)?;
-            if theirs.sync.event_kind == EVENT_BINARY {
-                check_shared(structs, place, &theirs.sync)?;
+        let bytes = descriptor_bytes(self.raw(), accept)?;
+        DescriptorRef::read_for(bytes, accept, |handles| {
+            let structs = buffer_structs(self.raw(), handles.len())?;
+            for (place, (pointer, handle)) in structs.iter().zip(handles.iter()).enumerate() {
+                let theirs = look_at(*pointer, handle, place, None)?;
+                check_once(structs, place, *pointer)?;
+                if theirs.sync.event_kind == EVENT_BINARY {
+                    check_shared(structs, place, &theirs.sync)?;
+                }
             }
-        }
-        Ok(descriptor)
+            Ok(())
+        })
     }
 }
 
 /// The descriptor, which must be exactly as long as was said.
 pub(super) fn decode(raw: &HurrayTensor, accept: &Accept) -> Result<Descriptor> {
-    Ok(read(raw, accept)?.to_owned())
-}
-
-#[inline(always)]
-fn read<'a>(raw: &HurrayTensor, accept: &Accept) -> Result<DescriptorRef<'a>, FormatError> {
-    DescriptorRef::read_with(descriptor_bytes(raw, accept)?, accept, &mut Silent)
+    Ok(Descriptor::decode_with(descriptor_bytes(raw, accept)?, accept, &mut Silent)?)
 }
 
 /// The bytes of the descriptor, no more of them than the reader's limit allows.
@@ -140,55 +135,62 @@ pub(super) fn buffer_structs<'a>(
     Ok(unsafe { slice::from_raw_parts(raw.buffers, count) })
 }
 
-/// A buffer's struct and where its memory is, once all of it is checked.
+/// A buffer's struct, once all of it is checked.
 #[inline(always)]
 fn look_at<'a>(
     pointer: *mut HurrayBuffer,
     handle: BufferHandle,
     place: usize,
     request: Option<&Request>,
-) -> Result<(&'a HurrayBuffer, Region)> {
+) -> Result<&'a HurrayBuffer> {
     // SAFETY: an entry of the array is null or a struct, by the promise of whoever took the
     // tensor, and nobody writes to it.
     check_head(&unsafe { head_of(pointer) }?)?;
     // SAFETY: a struct, of this version and as large as it is there.
     let raw = unsafe { &*pointer };
-    let region = check::buffer(raw, handle, place)?;
+    check::buffer(raw, handle)?;
     if let Some(request) = request {
         request.check_answer(raw, handle, place)?;
     }
-    Ok((raw, region))
+    Ok(raw)
 }
 
-/// Each of several buffers is moved out and holds its own memory. All are checked before one is.
+/// Each of several buffers is moved out and holds its own memory, as does one that is to be waited
+/// for. All are checked before one is.
 fn take_several(
     foreign: Foreign,
-    descriptor: Descriptor,
+    arriving: Arriving<Theirs<HurrayBuffer>>,
     devices: &Devices,
     request: Option<&Request>,
 ) -> Result<Offered<Tensor>> {
-    let structs = buffer_structs(foreign.raw(), descriptor.buffer_count())?;
+    let handles = arriving.descriptor().buffers();
+    let structs = buffer_structs(foreign.raw(), handles.len())?;
     let mut found: SmallVec<[(Region, HurraySync); 3]> = SmallVec::new();
-    for (place, (pointer, handle)) in structs.iter().zip(descriptor.buffers()).enumerate() {
-        let (theirs, region) = look_at(*pointer, *handle, place, request)?;
+    for (place, (pointer, handle)) in structs.iter().zip(handles).enumerate() {
+        let theirs = look_at(*pointer, *handle, place, request)?;
         check_once(structs, place, *pointer)?;
         if theirs.sync.event_kind == EVENT_BINARY {
             check_shared(structs, place, &theirs.sync)?;
         }
-        found.push((region, theirs.sync));
+        found.push((check::region(theirs, *handle, place), theirs.sync));
     }
-    let mut buffers: SmallVec<[Buffer; 3]> = SmallVec::new();
-    for (pointer, (region, _)) in structs.iter().zip(&found) {
+    let is_synced = handles.iter().all(|handle| handle.sync() == SyncMode::PRODUCER_SYNCED);
+    let mut owners: SmallVec<[Theirs<HurrayBuffer>; 3]> = SmallVec::new();
+    for pointer in structs {
         // SAFETY: as in `look_at`.
-        let buffer = unsafe { take_head(*pointer) }?;
-        buffers.push(Buffer::whole(Shared::settled(*region, 0, buffer)));
+        owners.push(unsafe { take_head(*pointer) }?);
     }
     drop(foreign);
-    let handles = descriptor.buffers().iter();
-    if handles.clone().all(|handle| handle.sync() == SyncMode::PRODUCER_SYNCED) {
-        return Ok(Offered::synced(Tensor::new(descriptor, buffers)?));
+    let mut parts = found.iter().map(|(region, _)| *region).zip(owners);
+    let held = |(region, owner)| Buffer::whole(Shared::settled(region, 0, owner));
+    if is_synced && let Some((region, owner)) = parts.next() {
+        return Ok(Offered::synced(arriving.finish(region, owner, parts.map(held))));
     }
-    let fences = handles
+    let descriptor = arriving.into_descriptor();
+    let buffers: SmallVec<[Buffer; 3]> = parts.map(held).collect();
+    let fences = descriptor
+        .buffers()
+        .iter()
         .zip(&found)
         .zip(&buffers)
         .map(|((handle, (_, sync)), buffer)| fence(sync, handle.sync(), buffer, devices, request))

@@ -24,15 +24,6 @@ use crate::error::{Error, Result};
 use crate::memory::{Count, as_u64};
 use crate::offered::Fence;
 
-/// One buffer to be handed over.
-pub(super) struct Part<'a> {
-    pub(super) handle: &'a BufferHandle,
-    pub(super) keep: Buffer,
-    pub(super) fence: Fence,
-    /// `BUFFER_*`.
-    pub(super) flags: u64,
-}
-
 /// How the allocation starts.
 #[repr(C)]
 pub(super) struct Parcel {
@@ -42,6 +33,9 @@ pub(super) struct Parcel {
     pub(super) size: usize,
     pub(super) slots: usize,
     pub(super) members: usize,
+    list: *mut *mut HurrayBuffer,
+    member_list: *mut *mut HurrayTensor,
+    descriptor: *const u8,
     descriptor_length: usize,
 }
 
@@ -112,15 +106,15 @@ const _: () = assert!(
 // A buffer's struct is found by its slot's address.
 const _: () = assert!(offset_of!(Slot, raw) == 0);
 
-/// Packs a tensor with its buffers and members.
-#[inline]
-pub(super) fn pack<'a>(
+/// Packs a tensor with its members and so many buffers, or fewer where `fill` ends before.
+#[inline(always)]
+pub(super) fn pack(
     descriptor: &Descriptor,
-    parts: impl ExactSizeIterator<Item = Part<'a>>,
-    members: Vec<Exported>,
+    slots: usize,
+    mut fill: impl FnMut(Vacant) -> Option<Filled>,
+    members: impl ExactSizeIterator<Item = Exported>,
 ) -> Result<NonNull<Parcel>> {
     let length = descriptor.encoded_len();
-    let slots = parts.len();
     let member_count = members.len();
     let plan = Plan::of(slots, member_count);
     // What was saturated is refused here: no layout is longer than `isize` counts.
@@ -141,10 +135,12 @@ pub(super) fn pack<'a>(
     let slot_array = Parcel::first_slot(parcel.as_ptr());
     let list = memory.at(plan.list).cast::<*mut HurrayBuffer>();
     let mut filled: usize = 0;
-    for part in parts.take(slots) {
+    while filled < slots {
+        // The plan has room for `slots` slots, of which this is one.
         let slot = slot_array.wrapping_add(filled);
-        // SAFETY: the plan has room for `slots` slots, of which this is one.
-        unsafe { fill(slot, part, parcel) };
+        if fill(Vacant { slot, parcel }).is_none() {
+            break;
+        }
         let entry = list.wrapping_add(filled);
         // SAFETY: the plan has room for as many pointers.
         unsafe { entry.write(slot.cast()) };
@@ -152,7 +148,7 @@ pub(super) fn pack<'a>(
     }
     let member_array = memory.at(plan.members).cast::<HurrayTensor>();
     let member_list = memory.at(plan.member_list).cast::<*mut HurrayTensor>();
-    for (place, member) in members.into_iter().enumerate() {
+    for (place, member) in members.take(member_count).enumerate() {
         let target = member_array.wrapping_add(place);
         // SAFETY: the plan has room for all members.
         unsafe { target.write(member.into_raw()) };
@@ -165,6 +161,9 @@ pub(super) fn pack<'a>(
         size: layout.size(),
         slots: filled,
         members: member_count,
+        list: if filled == 0 { ptr::null_mut() } else { list },
+        member_list: if member_count == 0 { ptr::null_mut() } else { member_list },
+        descriptor: memory.at(plan.descriptor),
         descriptor_length: length,
     };
     // SAFETY: the allocation starts with room for it.
@@ -192,29 +191,53 @@ impl Drop for Allocation {
     }
 }
 
-/// Fills a slot where it lies: half of exporting would be moving otherwise.
-///
-/// # Safety
-///
-/// `slot` must be room for one that nobody else knows.
-#[inline(always)]
-unsafe fn fill(slot: *mut Slot, part: Part<'_>, parcel: NonNull<Parcel>) {
-    let Part { handle, keep, fence, flags } = part;
-    let raw = slot.cast::<HurrayBuffer>();
-    // SAFETY: the slot starts with room for its struct.
-    unsafe { raw.write_bytes(0, 1) };
-    // SAFETY: numbers, pointers and optional functions, for each of which zero is a value.
-    let raw = unsafe { &mut *raw };
-    raw.abi_version = ABI_VERSION;
-    raw.struct_size = struct_size::<HurrayBuffer>();
-    raw.release = Some(release_buffer);
-    raw.private_data = slot.cast();
-    raw.flags = flags;
-    describe(raw, handle, &keep);
-    let event = announce(&mut raw.sync, fence, slot);
-    let kept = slot.cast::<u8>().wrapping_add(offset_of!(Slot, kept)).cast();
-    // SAFETY: room for a slot, of which this part is not borrowed.
-    unsafe { ptr::write(kept, Kept { parcel, keep: Some(keep), event, releases: None }) }
+/// Room for a slot that nobody else knows, to be filled where it lies: half of exporting would be
+/// moving otherwise.
+pub(super) struct Vacant {
+    slot: *mut Slot,
+    parcel: NonNull<Parcel>,
+}
+
+/// Says that a slot was filled.
+pub(super) struct Filled(());
+
+impl Vacant {
+    /// Fills it with a buffer that need not be waited for. `flags` are `BUFFER_*`.
+    #[inline(always)]
+    pub(super) fn fill(self, handle: &BufferHandle, keep: Buffer, flags: u64) -> Filled {
+        let raw = self.slot.cast::<HurrayBuffer>();
+        // SAFETY: the slot starts with room for its struct.
+        unsafe { raw.write_bytes(0, 1) };
+        // SAFETY: numbers, pointers and optional functions, for each of which zero is a value.
+        let raw = unsafe { &mut *raw };
+        raw.abi_version = ABI_VERSION;
+        raw.struct_size = struct_size::<HurrayBuffer>();
+        raw.release = Some(release_buffer);
+        raw.private_data = self.slot.cast();
+        raw.flags = flags;
+        describe(raw, handle, &keep);
+        let kept = self.slot.cast::<u8>().wrapping_add(offset_of!(Slot, kept)).cast();
+        let Self { parcel, .. } = self;
+        // SAFETY: room for a slot, of which this part is not borrowed.
+        unsafe { ptr::write(kept, Kept { parcel, keep: Some(keep), event: None, releases: None }) }
+        Filled(())
+    }
+
+    /// Fills it with a buffer and what is to be waited for.
+    pub(super) fn fill_behind(
+        self,
+        fence: Fence,
+        handle: &BufferHandle,
+        keep: Buffer,
+        flags: u64,
+    ) -> Filled {
+        let slot = self.slot;
+        let filled = self.fill(handle, keep, flags);
+        // SAFETY: filled just now, and nobody else knows it.
+        let Slot { raw, kept } = unsafe { &mut *slot };
+        kept.event = announce(&mut raw.sync, fence, slot);
+        filled
+    }
 }
 
 /// Says where a buffer is.
@@ -239,11 +262,10 @@ fn describe(raw: &mut HurrayBuffer, handle: &BufferHandle, buffer: &Buffer) {
     raw.device_uuid = region.uuid;
     raw.queue_family = NO_QUEUE_FAMILY;
     raw.queue_family_to = NO_QUEUE_FAMILY;
-    raw.sync.device_tag = handle.device().tag();
+    raw.sync.device_tag = region.device.tag();
 }
 
 /// Says what is to be waited for, and gives back what is to be kept for that.
-#[inline(always)]
 fn announce(sync: &mut HurraySync, fence: Fence, slot: *mut Slot) -> Option<Event> {
     match fence {
         Fence::Synced => None,
@@ -277,22 +299,18 @@ pub(super) fn keeps_host_out(device: DeviceTag, class: MemoryClass) -> bool {
 #[inline(always)]
 pub(super) unsafe fn tensor(parcel: NonNull<Parcel>) -> HurrayTensor {
     // SAFETY: passed on to the caller.
-    let Parcel { slots, members, descriptor_length, .. } = *unsafe { parcel.as_ref() };
-    let plan = Plan::of(slots, members);
-    let base = parcel.as_ptr().cast::<u8>();
-    let list = base.wrapping_add(plan.list).cast();
-    let member_list = base.wrapping_add(plan.member_list).cast();
+    let start = unsafe { parcel.as_ref() };
     HurrayTensor {
         abi_version: ABI_VERSION,
         struct_size: struct_size::<HurrayTensor>(),
         release: Some(release_tensor),
-        private_data: base.cast(),
-        descriptor: base.wrapping_add(plan.descriptor),
-        descriptor_length: as_u64(descriptor_length),
-        buffer_count: as_u64(slots),
-        buffers: if slots == 0 { ptr::null_mut() } else { list },
-        member_count: as_u64(members),
-        members: if members == 0 { ptr::null_mut() } else { member_list },
+        private_data: parcel.as_ptr().cast(),
+        descriptor: start.descriptor,
+        descriptor_length: as_u64(start.descriptor_length),
+        buffer_count: as_u64(start.slots),
+        buffers: start.list,
+        member_count: as_u64(start.members),
+        members: start.member_list,
         flags: 0,
     }
 }

@@ -1,6 +1,7 @@
 //! Memory and who keeps it alive: what stands behind every buffer.
 
 mod allocation;
+mod beside;
 mod count;
 #[cfg(loom)]
 mod model;
@@ -17,6 +18,7 @@ pub use model::weaken;
 pub use region::Region;
 
 pub(crate) use allocation::{Contents, allocate};
+pub(crate) use beside::Beside;
 pub(crate) use count::Count;
 pub(crate) use owner::{kept_by, of_vec};
 pub(crate) use pages::want_large_pages;

@@ -15,14 +15,14 @@ use crate::error::Result;
 
 /// A region and what keeps it alive.
 pub(crate) struct Memory<K: ?Sized = dyn Any + Send> {
-    holders: Count,
+    pub(super) holders: Count,
     /// From a multiple of 64 on.
     pub(crate) region: Region,
     /// How many bytes at the start are not ours: in front of what was adopted, inside the
     /// same line. They are never touched.
     pub(crate) lead: u8,
     /// Frees or releases the memory when it is dropped.
-    keep: K,
+    pub(super) keep: K,
 }
 
 /// A hold on memory. Dropping the last one is releasing the memory: once, from any thread.
@@ -39,7 +39,8 @@ pub(crate) struct Shared(NonNull<Memory>);
 // follow the rules of references, and whoever made the region promised that the memory may be
 // used from any thread.
 unsafe impl Send for Shared {}
-// SAFETY: as above. Nothing of `keep` is reached through a shared reference but its type.
+// SAFETY: as above. Nothing of `keep` is reached through a shared reference but its type, and what
+// was put beside an owner, which is `Sync`.
 unsafe impl Sync for Shared {}
 
 // Memory that a panic left half written is bytes as before; and there is no other state.
@@ -59,6 +60,16 @@ impl Shared {
     #[inline]
     pub(crate) fn settled<K: Any + Send>(region: Region, lead: u8, keep: K) -> Self {
         Self(leak(Memory { holders: Count::one(), region, lead, keep }))
+    }
+
+    /// The only hold on memory that is whole.
+    ///
+    /// # Safety
+    ///
+    /// It must be from a box, and nobody else's.
+    #[inline(always)]
+    pub(super) unsafe fn of_box<K: Any + Send>(memory: NonNull<Memory<K>>) -> Self {
+        Self(memory)
     }
 
     /// Memory that `owner` has and keeps, which is asked once where that is. The owner stays

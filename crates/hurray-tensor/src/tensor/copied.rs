@@ -64,7 +64,7 @@ impl Tensor {
     ///
     /// `view.expands`; as [`to_row_major`](Self::to_row_major).
     pub fn to_row_major_within(&self, most: u64) -> Result<Self> {
-        let descriptor = &self.descriptor;
+        let descriptor = self.descriptor();
         let is_sparse = descriptor.layout().kind() == LayoutKind::Sparse;
         if let Some(scheme) = descriptor.quantization().filter(|_| is_sparse) {
             let (rule, found) = (Rule::ViewQuantization, Value::Tag(u64::from(scheme.tag())));
@@ -72,7 +72,7 @@ impl Tensor {
             return Err(error.into());
         }
         let values = self.packed(self.copied_bytes(most)?)?;
-        let parameters = self.buffers.iter().skip(1).filter(|_| !is_sparse).cloned();
+        let parameters = self.buffers().iter().skip(1).filter(|_| !is_sparse).cloned();
         let buffers: Vec<Buffer> = std::iter::once(values).chain(parameters).collect();
         let mut handles = descriptor.buffers().to_vec();
         handles.truncate(buffers.len());
@@ -91,7 +91,7 @@ impl Tensor {
         match self.as_bytes() {
             Ok(run) => out.extend_from_slice(run),
             Err(_) => {
-                let width = number_width(self.descriptor.dtype())?;
+                let width = number_width(self.descriptor().dtype())?;
                 let mut packer = Packer { out, held: 0, count: 0, width };
                 self.iter_bits()?.for_each(|bits| packer.push(bits));
                 packer.finish();
@@ -104,8 +104,8 @@ impl Tensor {
 
     /// How many bytes a copy of all elements has.
     fn copied_bytes(&self, most: u64) -> Result<usize> {
-        let count = element_count(&self.descriptor)?;
-        let needed = self.descriptor.dtype().bytes_for(u128::from(count));
+        let count = element_count(self.descriptor())?;
+        let needed = self.descriptor().dtype().bytes_for(u128::from(count));
         let needed = needed.and_then(|needed| u64::try_from(needed).ok());
         match needed {
             Some(needed) if needed <= most => usize::try_from(needed)
@@ -120,7 +120,7 @@ impl Tensor {
 
     fn own_bytes(&self) -> u64 {
         let own = |buffer: &Buffer| buffer.byte_size().saturating_sub(buffer.lead());
-        self.buffers.first().map_or(0, own)
+        self.buffers().first().map_or(0, own)
     }
 }
 

@@ -42,10 +42,10 @@ impl Tensor {
     /// `view.element-width` for private types above 128 bits; the rules of `sparse.*`;
     /// `memory.not-host`, `memory.may-change`.
     pub fn bits(&self, index: &[u64]) -> Result<u128> {
-        let width = number_width(self.descriptor.dtype())?;
-        let place = match self.descriptor.layout().kind() {
-            LayoutKind::Sparse => self.descriptor.locate_in(index, &self.host_slices()?)?,
-            _ => Some(self.descriptor.locate(index)?),
+        let width = number_width(self.descriptor().dtype())?;
+        let place = match self.descriptor().layout().kind() {
+            LayoutKind::Sparse => self.descriptor().locate_in(index, &self.host_slices()?)?,
+            _ => Some(self.descriptor().locate(index)?),
         };
         match place {
             Some(place) => self.bits_at(place, width),
@@ -69,7 +69,7 @@ impl Tensor {
     ///
     /// `view.type`; as [`bits`](Self::bits).
     pub fn bit(&self, index: &[u64]) -> Result<bool> {
-        need_bool(&self.descriptor)?;
+        need_bool(self.descriptor())?;
         Ok(self.bits(index)? != 0)
     }
 
@@ -80,7 +80,7 @@ impl Tensor {
     ///
     /// `view.too-many`; as [`bits`](Self::bits).
     pub fn iter_bits(&self) -> Result<Bits<'_>> {
-        let descriptor = &self.descriptor;
+        let descriptor = self.descriptor();
         let width = number_width(descriptor.dtype())?;
         let walk = Walk::new(descriptor)?;
         let (bytes, lead) = self.values()?;
@@ -124,7 +124,7 @@ impl Tensor {
 
     /// The bytes of buffer 0, and how many in front of them are counted and not there.
     pub(crate) fn values(&self) -> Result<(&[u8], u64)> {
-        match self.buffers.first() {
+        match self.buffers().first() {
             Some(buffer) => Ok((buffer.host_bytes()?, buffer.lead())),
             None => Ok((&[], 0)),
         }
@@ -132,7 +132,7 @@ impl Tensor {
 
     /// The bytes of all buffers.
     pub(super) fn host_slices(&self) -> Result<SmallVec<[&[u8]; 5]>> {
-        self.buffers.iter().map(|buffer| buffer.host_bytes()).collect()
+        self.buffers().iter().map(|buffer| buffer.host_bytes()).collect()
     }
 
     pub(super) fn bits_at(&self, place: Location, width: u32) -> Result<u128> {

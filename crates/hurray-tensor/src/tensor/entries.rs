@@ -38,9 +38,9 @@ impl Tensor {
     /// `view.element-width`; the rules of `sparse.*` and of `quant.*` values;
     /// `memory.not-host`, `memory.may-change`.
     pub fn entries(&self) -> Result<Entries<'_>> {
-        let width = number_width(self.descriptor.dtype())?;
+        let width = number_width(self.descriptor().dtype())?;
         let slices = self.host_slices()?;
-        let stored = self.descriptor.entries(&slices)?;
+        let stored = self.descriptor().entries(&slices)?;
         Ok(Entries { stored, values: slices.first().copied().unwrap_or_default(), width })
     }
 }

@@ -67,16 +67,6 @@ impl Tensor {
     ///
     /// As [`Buffer::try_into_mut`].
     pub fn host_mut(&mut self, place: usize) -> Option<Result<*mut u8>> {
-        let buffer = self.buffers.get_mut(place)?;
-        // In and out again: what may be written to, its type knows.
-        let (value, answer) = match std::mem::replace(buffer, Buffer::empty()).try_into_mut() {
-            Ok(memory) => {
-                let host = memory.region().host;
-                (memory.freeze(), Ok(host))
-            }
-            Err(returned) => (returned.value, Err(returned.error)),
-        };
-        *buffer = value;
-        Some(answer)
+        self.0.host_mut(place)
     }
 }

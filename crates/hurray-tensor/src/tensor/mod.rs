@@ -8,6 +8,7 @@ mod elements;
 mod entries;
 mod made;
 mod pages;
+mod parts;
 mod typed;
 pub(crate) mod view;
 mod walk;
@@ -17,11 +18,12 @@ pub use composite::Composite;
 pub use elements::{Bits, Elements};
 pub use entries::Entries;
 pub use pages::{Pages, TokenBits, Tokens};
+pub(crate) use parts::{Arriving, Buffers};
 pub use view::Cut;
 
 use std::fmt;
 
-use hurray_format::{BufferHandle, Descriptor, DescriptorRef, Dtype, Layout, SyncMode};
+use hurray_format::{BufferHandle, Descriptor, Dtype, Layout, SyncMode};
 use smallvec::SmallVec;
 
 use crate::buffer::{Buffer, BufferMut, HostBuffer};
@@ -29,15 +31,15 @@ use crate::element::Element;
 use crate::error::Result;
 use crate::memory::READY;
 use crate::offered::Held;
-
-/// The buffers of a tensor, in table order; as many inline as a quantized dense tensor has.
-pub(crate) type Buffers = SmallVec<[Buffer; 3]>;
+use parts::Parts;
 
 /// A tensor: what it is, and its memory, on the host or on a device.
 ///
 /// The two are checked as a pair when they meet. Whatever had to be waited for before the
 /// memory may be used has been waited for, so that every handle says `producer-synced`; a
 /// tensor that must still be waited for is an [`Offered`](crate::Offered) one.
+///
+/// It is cheap to clone and to move: clones share the descriptor as they share memory.
 ///
 /// ```
 /// use hurray_tensor::Tensor;
@@ -48,10 +50,7 @@ pub(crate) type Buffers = SmallVec<[Buffer; 3]>;
 /// # Ok::<(), hurray_tensor::Error>(())
 /// ```
 #[derive(Clone)]
-pub struct Tensor {
-    descriptor: Descriptor,
-    buffers: Buffers,
-}
+pub struct Tensor(Parts);
 
 impl Tensor {
     /// A tensor of buffers in table order. Memory may be longer than its handle says; what
@@ -75,16 +74,7 @@ impl Tensor {
     /// A descriptor and buffers that were checked as a pair.
     pub(crate) fn paired(descriptor: Descriptor, buffers: Buffers) -> Result<Self> {
         let ready = std::iter::repeat(SyncMode::PRODUCER_SYNCED);
-        Ok(Self { descriptor: descriptor.with_sync(ready)?, buffers })
-    }
-
-    /// A tensor of one buffer, which was checked against its handle and is ready.
-    #[inline(always)]
-    pub(crate) fn checked(descriptor: &DescriptorRef<'_>, buffer: Buffer) -> Self {
-        let mut buffers = Buffers::new();
-        buffers.push(buffer);
-        // Made in its place: half of this would be moving otherwise.
-        Self { descriptor: descriptor.to_owned(), buffers }
+        Ok(Self(Parts::new(descriptor.with_sync(ready)?, buffers)))
     }
 
     /// A tensor that was read: whatever device it was on before, and however aligned, it is in
@@ -150,22 +140,23 @@ impl Tensor {
 
     /// What it is.
     pub fn descriptor(&self) -> &Descriptor {
-        &self.descriptor
+        self.0.descriptor()
     }
 
     /// Its memory, in table order: the layout's own buffers, then quantization parameters.
     pub fn buffers(&self) -> &[Buffer] {
-        &self.buffers
+        self.0.buffers()
     }
 
-    /// Its memory, to see who holds it.
-    pub(crate) fn buffers_mut(&mut self) -> &mut [Buffer] {
-        &mut self.buffers
+    /// Whether nobody else holds the memory of its first buffer.
+    pub(crate) fn is_first_sole(&mut self) -> bool {
+        self.0.is_first_sole()
     }
 
     /// The two apart.
     pub fn into_parts(self) -> (Descriptor, impl ExactSizeIterator<Item = Buffer>) {
-        (self.descriptor, self.buffers.into_iter())
+        let (descriptor, buffers) = self.0.split();
+        (descriptor, buffers.into_iter())
     }
 
     /// Checks what the memory must hold: index arrays in bounds and in order, scales and zero
@@ -184,20 +175,20 @@ impl Held for Tensor {
     type OnHost = Self;
 
     fn each_buffer(&self, see: &mut dyn FnMut(&Buffer)) {
-        self.buffers.iter().for_each(see);
+        self.buffers().iter().for_each(see);
     }
 
     fn on_host(self) -> Result<Self> {
-        self.buffers.iter().try_for_each(Buffer::check_host)?;
+        self.buffers().iter().try_for_each(Buffer::check_host)?;
         Ok(self)
     }
 }
 
 impl fmt::Debug for Tensor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let d = &self.descriptor;
+        let d = self.descriptor();
         let layout = d.layout().name();
-        write!(f, "Tensor({} {:?} {layout}, {:?})", d.dtype(), d.shape(), self.buffers)
+        write!(f, "Tensor({} {:?} {layout}, {:?})", d.dtype(), d.shape(), self.buffers())
     }
 }
 
@@ -209,6 +200,6 @@ impl Tensor {
     /// `memory.not-host`, `memory.may-change`.
     pub fn host_buffers(&self) -> Result<Vec<HostBuffer>> {
         let host = |buffer: &Buffer| buffer.clone().into_host().map_err(|returned| returned.error);
-        self.buffers.iter().map(host).collect()
+        self.buffers().iter().map(host).collect()
     }
 }

@@ -23,7 +23,7 @@ impl Tensor {
     /// `index.no-address` for other layouts, `descriptor.unresolved`; the rules of
     /// `sparse.block-paged.*` and of `quant.*` values; `memory.not-host`, `memory.may-change`.
     pub fn pages(&self) -> Result<Pages<'_>> {
-        let descriptor = &self.descriptor;
+        let descriptor = self.descriptor();
         let Layout::BlockPaged(_) = descriptor.layout() else {
             let found = Value::Tag(u64::from(descriptor.layout().tag()));
             let (rule, expected) = (Rule::IndexNoAddress, Expected::OneOf("block-paged"));

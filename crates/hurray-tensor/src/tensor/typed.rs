@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use hurray_format::{Descriptor, Error as FormatError, Expected, Layout, Rule, Value};
 
-use super::Tensor;
-use crate::buffer::Returned;
+use super::{Parts, Tensor};
+use crate::buffer::{Buffer, Returned};
 use crate::element::Element;
 use crate::error::{Error, Result};
 use crate::memory::refuse;
@@ -30,7 +30,7 @@ impl Tensor {
     pub fn as_slice<T: Element>(&self) -> Result<&[T]> {
         self.need_type::<T>()?;
         T::elements_of(self.as_bytes()?).ok_or_else(|| {
-            let (found, expected) = (Value::Unsigned(self.descriptor.byte_offset()), aligned());
+            let (found, expected) = (Value::Unsigned(self.descriptor().byte_offset()), aligned());
             refuse(Rule::ViewUnaligned, "byte_offset", found, expected)
         })
     }
@@ -42,18 +42,18 @@ impl Tensor {
     ///
     /// As [`as_slice`](Self::as_slice), but for the type and its alignment.
     pub fn as_bytes(&self) -> Result<&[u8]> {
-        let run = run(&self.descriptor)?;
+        let run = run(self.descriptor())?;
         if run.is_empty() {
             return Ok(&[]);
         }
-        let Some(buffer) = self.buffers.first() else {
-            return Err(not_contiguous(&self.descriptor));
+        let Some(buffer) = self.buffers().first() else {
+            return Err(not_contiguous(self.descriptor()));
         };
         let bytes = buffer.host_bytes()?;
         let place = |at: u64| usize::try_from(at.checked_sub(buffer.lead())?).ok();
         let found = place(run.start).zip(place(run.end)).and_then(|(s, e)| bytes.get(s..e));
         // The extent was checked against the buffer.
-        found.ok_or_else(|| not_contiguous(&self.descriptor))
+        found.ok_or_else(|| not_contiguous(self.descriptor()))
     }
 
     /// The vector that the tensor was made of, with its elements where they are, in index
@@ -83,33 +83,32 @@ impl Tensor {
 
     /// The vector that all of its memory is, which may have more elements than it.
     #[expect(clippy::result_large_err, reason = "what is refused comes back as it was")]
-    pub(crate) fn into_whole_vec<T: Element>(mut self) -> Result<Vec<T>, Returned<Self>> {
-        let buffer = match self.buffers.pop() {
-            Some(buffer) if self.buffers.is_empty() && buffer.is_all() => buffer,
-            other => {
-                // Such as a quantized tensor, whose scales would be lost; or a part of a vector, of
-                // which the rest would come along.
-                self.buffers.extend(other);
-                return Err(Returned { value: self, error: not_vector() });
-            }
-        };
+    pub(crate) fn into_whole_vec<T: Element>(self) -> Result<Vec<T>, Returned<Self>> {
+        match self.buffers() {
+            [buffer] if buffer.is_all() => {}
+            // Such as a quantized tensor, whose scales would be lost; or a part of a vector, of
+            // which the rest would come along.
+            _ => return Err(Returned { value: self, error: not_vector() }),
+        }
+        let (descriptor, mut buffers) = self.0.split();
+        let buffer = buffers.pop().unwrap_or_else(Buffer::empty);
         buffer.try_into_vec().map_err(|Returned { value, .. }| {
-            self.buffers.push(value);
-            Returned { value: self, error: not_vector() }
+            buffers.push(value);
+            Returned { value: Self(Parts::new(descriptor, buffers)), error: not_vector() }
         })
     }
 
     /// Whether it is all of the elements of a vector, in order, if its memory is one.
     fn fills_vector<T: Element>(&self) -> Result<()> {
         let elements = size_of_val(self.as_slice::<T>()?);
-        let whole = self.buffers.first().map_or(0, |buffer| {
+        let whole = self.buffers().first().map_or(0, |buffer| {
             usize::try_from(buffer.byte_size().saturating_sub(buffer.lead())).unwrap_or(0)
         });
         if elements == whole { Ok(()) } else { Err(not_vector()) }
     }
 
     pub(crate) fn need_type<T: Element>(&self) -> Result<()> {
-        need_type::<T>(&self.descriptor)
+        need_type::<T>(self.descriptor())
     }
 }
 

@@ -129,7 +129,7 @@ impl Tensor {
     /// `view.axes` where there is no such axis, or it has another size; as
     /// [`slice`](Self::slice).
     pub fn squeeze(&self, axis: usize) -> Result<Self> {
-        let size = self.descriptor.shape().get(axis).copied();
+        let size = self.descriptor().shape().get(axis).copied();
         if size.is_some_and(|size| size != 1) {
             let found = size.map_or(Value::None, Value::Unsigned);
             return Err(refused(Rule::ViewAxes, "axis", found, Expected::Exactly(1)));
