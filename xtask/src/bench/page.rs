@@ -10,6 +10,17 @@ machine's, on one commit: compare them within this page only.
 
 ";
 
+/// What rows are that do not say it by their name.
+const ROWS: &[(&str, &str)] = &[
+    ("hurray-in-place", "as `hurray`, but the arrays stay in the input"),
+    ("hurray-allocating", "as `hurray`, into a new vector each time"),
+    ("hurray-tensor", "as `hurray`, and a tensor of our own is made of it, which holds the memory"),
+    ("hurray-export", "its first half: exported, and released by whom it was exported by"),
+    ("hurray-core", "the published crate of that name, an implementation independent of this one"),
+    ("dlpark", "the published crate, which exports and imports DLPack tensors"),
+    ("safetensors", "the published crate, reading a file of the same tensors"),
+];
+
 const AFTERWORD: &str = "
 Median and spread are Criterion's; the spread is the median absolute deviation. *Against hurray* is
 the median divided by that of the row named `hurray` (with the same parameter) in the same group.
@@ -27,10 +38,28 @@ pub(super) fn of(record: &Value) -> String {
             page.push_str(&format!("* {fact}: {value}\n"));
         }
     }
+    legend(rows(record, "benches"), &mut page);
     benches(rows(record, "benches"), &mut page);
     commands(rows(record, "commands"), &mut page);
     page.push_str(AFTERWORD);
     page
+}
+
+/// Explains the names that are on the page.
+fn legend(rows: &[Value], page: &mut String) {
+    let is_there = |name: &str| rows.iter().any(|row| subject(text(row, "name")) == name);
+    let known: Vec<_> = ROWS.iter().filter(|(name, _)| is_there(name)).collect();
+    if !known.is_empty() {
+        page.push_str("\n`hurray` is this repository. Beside it:\n\n");
+    }
+    for (name, meaning) in known {
+        page.push_str(&format!("* `{name}`: {meaning}\n"));
+    }
+}
+
+/// Whom a row is about: its name without a parameter.
+fn subject(name: &str) -> &str {
+    name.split_once(' ').map_or(name, |(subject, _)| subject)
 }
 
 fn benches(rows: &[Value], page: &mut String) {
@@ -134,6 +163,8 @@ mod tests {
         assert!(page.contains("* cores: 2\n* commit: abc\n"), "{page}");
         assert!(page.contains("| hurray-core int4 | 120 ns | ± 0.50 ns | 4.00 |"), "{page}");
         assert!(page.contains("| hurray-core rank 4 | 85.0 ns | ± 0.50 ns | 4.25 |"), "{page}");
+        assert!(page.contains("* `hurray-core`: the published"), "{page}");
+        assert!(!page.contains("dlpark"), "{page}");
         assert!(page.contains("| cp and sync | 120 ms | 99.0 ms to 2.00 s | 1.5 MiB |"), "{page}");
     }
 }
