@@ -41,6 +41,8 @@ fn the_cpu_is_a_device() {
 
 #[cfg(target_os = "linux")]
 mod simulated;
+#[cfg(target_os = "linux")]
+mod unaligned;
 
 /// A case that is not in the table is run by nobody.
 #[test]
