@@ -3,12 +3,9 @@
 //!
 //! Links to other places are not followed: a check that needs the network fails when that does.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    process::Command,
-};
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::{Outcome, run};
+use crate::{Outcome, run, tracked};
 
 /// Every file of the repository by its path from the root; of Markdown also the text.
 type Files = BTreeMap<String, Option<String>>;
@@ -18,26 +15,13 @@ pub(crate) fn check() -> Outcome {
     if faults.is_empty() { Ok(()) } else { Err(faults.join("\n").into()) }
 }
 
-/// What git tracks, and what is new and not ignored.
 fn files() -> Outcome<Files> {
-    let mut command = Command::new("git");
-    // The checkout may be another user's; listing its files runs nothing of theirs.
-    command.args(["-c", "safe.directory=*", "ls-files", "-z"]);
-    command.args(["--cached", "--others", "--exclude-standard"]).current_dir(run::root());
-    let output = run::keep(&mut command)?;
-    if !output.status.success() {
-        return Err(format!("git ls-files: {}", String::from_utf8_lossy(&output.stderr)).into());
-    }
-    let mut files = Files::new();
-    for path in String::from_utf8(output.stdout)?.split_terminator('\0') {
-        let place = run::root().join(path);
-        // A tracked file may have been removed since.
-        if place.exists() {
-            let text = path.ends_with(".md").then(|| run::read(&place)).transpose()?;
-            files.insert(path.to_owned(), text);
-        }
-    }
-    Ok(files)
+    let text = |path: String| {
+        let is_page = path.ends_with(".md");
+        let text = is_page.then(|| run::read(&run::root().join(&path))).transpose()?;
+        Ok((path, text))
+    };
+    tracked::files()?.into_iter().map(text).collect()
 }
 
 fn faults(files: &Files) -> Vec<String> {

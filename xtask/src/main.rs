@@ -7,6 +7,7 @@ mod bench;
 mod capi;
 mod corpus;
 mod floors;
+mod forbidden;
 mod fuzz;
 mod generated;
 mod header;
@@ -22,6 +23,7 @@ mod python;
 mod rules;
 mod run;
 mod test;
+mod tracked;
 
 use std::process::ExitCode;
 
@@ -60,6 +62,12 @@ const COMMANDS: &[Command] = &[
 ];
 
 fn main() -> ExitCode {
+    if let Some(rustdoc) = forbidden::stands_for() {
+        return forbidden::as_rustdoc(&rustdoc).unwrap_or_else(|error| {
+            eprintln!("xtask in place of {}: {error}", rustdoc.display());
+            ExitCode::FAILURE
+        });
+    }
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let Some((name, rest)) = arguments.split_first() else {
         print!("{}", usage(COMMANDS));

@@ -10,7 +10,7 @@ use std::{
     time::Instant,
 };
 
-use crate::{Outcome, capi, loom, memcheck, metadata, python, run};
+use crate::{Outcome, capi, forbidden, loom, memcheck, metadata, python, run};
 
 /// A part's name and what runs it.
 type Part = (&'static str, fn() -> Outcome<Ran>);
@@ -18,6 +18,7 @@ type Part = (&'static str, fn() -> Outcome<Ran>);
 /// The parts in the order they run.
 const PARTS: &[Part] = &[
     ("rust", rust),
+    ("forbidden", programs_that_must_not_compile),
     ("loom", models),
     ("adapters", adapters),
     ("capi", with_c),
@@ -74,6 +75,12 @@ pub(crate) fn command(arguments: &[String]) -> Outcome {
 
 fn rust() -> Outcome<Ran> {
     run::show(&mut run::cargo(&["test", "--workspace", "--features", "hurray-tensor/bytes"]))?;
+    Ok(Ran::Passed)
+}
+
+/// What the types forbid, by the errors of the compiler.
+fn programs_that_must_not_compile() -> Outcome<Ran> {
+    forbidden::check()?;
     Ok(Ran::Passed)
 }
 

@@ -457,6 +457,7 @@ rules! {
     SyncNotReady = "sync.not-ready", "01", Misuse, "the memory was made ready for other streams than this one";
     DeviceClass = "device.class", "01", Unsupported, "the device has no such memory class";
     DeviceExport = "device.export", "01", Unsupported, "the device cannot hand this to another process";
+    DeviceExportUnaligned = "device.export-unaligned", "01", Refused, "what goes to another process starts at a multiple of 4096";
     DeviceEventKind = "device.event-kind", "10", Unsupported, "the device has no such kind of event";
     DeviceImport = "device.import", "01", Peer, "what another process handed over is no memory or event, or may be cut short";
     DeviceFailed = "device.failed", "01", System, "the device's driver reports a failure";

@@ -1,7 +1,6 @@
 //! What the types forbid. Each example that must not compile stands behind one that does and
-//! differs in little, so that it fails for its reason and not for another. The codes of the
-//! errors are compared where the compiler is a nightly one or told to be, as by
-//! `RUSTC_BOOTSTRAP=1`.
+//! differs in little, so that it fails for its reason and not for another. `cargo xtask test
+//! forbidden` compares the codes of the errors, which a stable `cargo test` does not.
 
 mod memory;
 

@@ -74,7 +74,9 @@ pub unsafe trait Device: Debug + Send + Sync + 'static {
     /// Whether the CPU may look at memory of that class.
     fn host_can_read(&self, class: MemoryClass) -> bool;
 
-    /// Memory of `length` bytes, zeroed where the host may look.
+    /// Memory of `length` bytes, zeroed where the host may look, at a multiple of `alignment`.
+    /// Any device but the CPU aligns it to 4096 at least, however little is asked: whoever writes
+    /// tensors to devices owes a handle that says so.
     ///
     /// # Errors
     ///

@@ -7,12 +7,13 @@
 
 use std::sync::Arc;
 
-use hurray_format::{DeviceTag, Rule};
+use hurray_format::{DeviceTag, Expected, Rule, Value};
 
 use super::{Fence, Held, Offered, unknown_device};
 use crate::buffer::Buffer;
 use crate::device::{Device, Devices, Event, EventKind, ExportedMemory, OsHandle};
 use crate::error::{Error, Result};
+use crate::memory::{Alignment, refuse};
 
 /// What was offered, as another process can take it. Dropping it releases the memory here;
 /// what the handles stand for stays for as long as somebody has them.
@@ -59,7 +60,9 @@ impl<T: Held> Offered<T> {
     /// # Errors
     ///
     /// `sync.device-unknown` for memory or an event of none of `devices`; `device.export`
-    /// where the memory cannot be exported; `device.failed`.
+    /// where the memory cannot be exported; `device.export-unaligned` for a buffer that does not
+    /// start at a multiple of 4096, as whoever writes to another process owes; a copy does;
+    /// `device.failed`.
     pub fn into_exports(self, devices: &Devices) -> Result<Exports<T>> {
         let (value, mut fences) = self.into_parts();
         let mut memories = Ok(Vec::new());
@@ -89,6 +92,11 @@ fn export(buffer: &Buffer, devices: &Devices) -> Result<ExportedBuffer> {
     let device = devices.find(region.device, region.ordinal, &region.uuid);
     let device = device.ok_or_else(|| unknown_device(region.device))?;
     let memory = device.export_memory(buffer)?;
+    if !buffer.is_empty() && buffer.alignment() < Alignment::PAGE.bytes() {
+        let found = Value::Unsigned(u64::from(buffer.alignment()));
+        let expected = Expected::AtLeast(u64::from(Alignment::PAGE.bytes()));
+        return Err(refuse(Rule::DeviceExportUnaligned, "alignment", found, expected));
+    }
     Ok(ExportedBuffer { device: region.device, uuid: device.identity().uuid, memory, event: None })
 }
 

@@ -20,5 +20,7 @@ mod in_order;
 mod layout;
 mod library;
 mod producers;
+mod read_only;
 mod refused;
 mod to_them;
+mod unrequested;

@@ -18,7 +18,7 @@ use crate::device::{TestDevice, device_memory, host_memory};
 use crate::library::*;
 use crate::to_them::partition;
 
-fn take(mut raw: HurrayProducer) -> ForeignProducer {
+pub(crate) fn take(mut raw: HurrayProducer) -> ForeignProducer {
     // SAFETY: made by the rules.
     let taken = unsafe { ForeignProducer::take(&raw mut raw) }.unwrap();
     assert!(raw.release.is_none());
@@ -74,57 +74,6 @@ fn exceptions_of_cpp_end_at_its_edge() {
     assert_eq!(thrown.unwrap_err().rule(), Some(Rule::ExchangeProduceFailed));
     assert_eq!(producer.last_error().as_deref(), Some("thrown, and caught at the edge"));
     side.expect_released(1, 0);
-}
-
-#[test]
-fn an_answer_that_was_not_asked_for_is_released() {
-    let (memory, released) = device_memory(&[0; 48]);
-    let tensor = Tensor::dense(Dtype::Float32, &[3, 4], memory).unwrap();
-    // Ours refuses by itself; so the callback is replaced by one that does not look.
-    struct Blind(Tensor);
-    let mut raw = ExportedProducer::new(|_: &Request| panic!("replaced")).into_raw();
-    let blind = Box::into_raw(Box::new(Blind(tensor)));
-    unsafe extern "C" fn produce(
-        it: *mut HurrayProducer,
-        _: *const HurrayRequest,
-        out: *mut HurrayTensor,
-    ) -> i32 {
-        // SAFETY: a producer of this test.
-        let blind = unsafe { (*it).private_data }.cast::<Blind>();
-        // SAFETY: as above.
-        let blind = unsafe { &*blind };
-        // SAFETY: room for a tensor.
-        unsafe { out.write(Exported::share(&blind.0).unwrap().into_raw()) };
-        0
-    }
-    unsafe extern "C" fn release(it: *mut HurrayProducer) {
-        // SAFETY: a producer of this test.
-        let blind = unsafe { (*it).private_data }.cast::<Blind>();
-        // SAFETY: as above, released once.
-        drop(unsafe { Box::from_raw(blind) });
-        // SAFETY: as above.
-        unsafe { (*it).release = None };
-    }
-    // SAFETY: ours, not released.
-    unsafe { raw.release.unwrap()(&raw mut raw) };
-    raw.produce = Some(produce);
-    raw.release = Some(release);
-    raw.private_data = blind.cast();
-    let mut producer = take(raw);
-    let refused = [
-        Request::any().on_device(DeviceTag::CPU),
-        Request::any().classes(&[MemoryClass::STANDARD]),
-        Request::any().aligned(Alignment::PAGE),
-        Request::any().writable(),
-        Request::any().copying(Copying::Always),
-    ];
-    for request in refused {
-        let error = producer.produce(&request, &Accept::default(), &Devices::default());
-        assert_eq!(error.unwrap_err().rule(), Some(Rule::ExchangeUnrequested));
-    }
-    drop(producer.produce(&Request::any(), &Accept::default(), &Devices::default()).unwrap());
-    drop(producer);
-    assert_eq!(released.load(Ordering::Relaxed), 1);
 }
 
 #[test]

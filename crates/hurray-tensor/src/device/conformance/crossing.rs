@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use hurray_format::{MemoryClass, Rule};
 
+use super::held::Held;
 use super::{Backend, filled, kinds, pattern, read_back, stream};
 use crate::buffer::Buffer;
 use crate::device::{Device, Event, EventKind, ExportedMemory, Stream};
@@ -92,14 +93,11 @@ pub fn events_cross_processes(backend: &dyn Backend) {
     let device = backend.device();
     let (first, second) = (stream(&device), stream(&device));
     for kind in kinds(&first) {
-        let open = backend.hold(&first);
+        let held = Held::new(backend, &first);
         let original = first.record(kind).unwrap();
         // SAFETY: the event is open while it is held.
         let exported = unsafe { device.export_event(original.raw()) };
         let Some(exported) = done(exported) else {
-            if let Some(open) = open {
-                open();
-            }
             continue;
         };
         // The handle stands for itself.
@@ -112,10 +110,7 @@ pub fn events_cross_processes(backend: &dyn Backend) {
         let call = Box::new(move || sender.send(()).unwrap());
         // SAFETY: the stream is open while it is held.
         unsafe { device.call(second.handle(), call) }.unwrap();
-        if let Some(open) = open {
-            assert!(ran.try_recv().is_err(), "{kind:?}");
-            open();
-        }
+        held.let_go(kind, || ran.try_recv().is_ok());
         super::await_signal(&ran);
         if kind != EventKind::Binary {
             imported.wait().unwrap();

@@ -57,6 +57,9 @@ pub fn allocates_each_class(backend: &dyn Backend) {
     for memory in held {
         let length = memory.byte_size();
         let buffer = memory.freeze();
+        let owed =
+            if buffer.device() == DeviceTag::CPU { Alignment::LINE } else { Alignment::PAGE };
+        assert!(length == 0 || buffer.handle().unwrap().alignment() >= owed.bytes());
         if device.host_can_read(buffer.class()) {
             assert_eq!(buffer.host_bytes().unwrap(), vec![0; length.try_into().unwrap()]);
         }
@@ -79,7 +82,11 @@ fn check_region(
     let identity = device.identity();
     assert_eq!(region.device, identity.tag);
     assert_eq!((region.ordinal, region.uuid), (identity.ordinal, identity.uuid));
-    assert_eq!(region.position() % u64::from(alignment.bytes()), 0);
+    let alignment = match identity.tag {
+        DeviceTag::CPU => alignment,
+        _ => alignment.max(Alignment::PAGE),
+    };
+    assert_eq!(region.position() % u64::from(alignment.bytes()), 0, "{length} at {alignment:?}");
     assert_eq!(!region.host.is_null(), device.host_can_read(class));
     assert!(region.writable && !region.may_change);
 }

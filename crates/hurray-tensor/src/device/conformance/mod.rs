@@ -9,14 +9,21 @@
 //!
 //! struct Host;
 //!
+//! // The CPU does its work when it is queued.
 //! impl conformance::Backend for Host {
 //!     fn device(&self) -> Arc<dyn Device> {
 //!         Arc::new(Cpu::new())
 //!     }
 //!
 //!     fn hold(&self, _: &Stream) -> Option<conformance::Open> {
-//!         None // The CPU does its work when it is queued.
+//!         None
 //!     }
+//!
+//!     fn spawn(&self, step: conformance::Step) {
+//!         step();
+//!     }
+//!
+//!     fn settle(&self) {}
 //! }
 //!
 //! conformance::check(&Host);
@@ -35,6 +42,7 @@
 #![allow(clippy::missing_panics_doc, reason = "all of them panic where the device is wrong")]
 
 mod crossing;
+mod held;
 mod memory;
 mod order;
 mod stranger;
@@ -49,6 +57,7 @@ pub use order::{
     closes_streams_with_work_in_them, events_are_released_and_forgotten, events_wait_as_their_kind,
     is_used_from_many_threads, keeps_streams_of_others_out, makes_streams_wait,
     makes_the_host_wait, memory_is_held_until_work_is_done, runs_calls_once_and_in_order,
+    settles_when_all_that_can_run_has,
 };
 
 use std::sync::Arc;
@@ -62,7 +71,11 @@ use crate::buffer::{Buffer, BufferMut, DeviceMemory, HostBuffer};
 use crate::memory::Alignment;
 use crate::offered::Ready;
 
-/// A device, and how its streams are held.
+/// A device, how its streams are held, and how it is known that nothing more will run.
+///
+/// What must wait for a held stream has to be seen not to run. Right after it was queued it has
+/// not run in any case; so the checks look when the device has [settled](Self::settle), and then
+/// only a wait keeps it.
 pub trait Backend {
     /// The device: the same each time.
     fn device(&self) -> Arc<dyn Device>;
@@ -70,10 +83,26 @@ pub trait Backend {
     /// Keeps what is queued on the stream from now on from running until the answer is called.
     /// None for a device that does its work as it is queued.
     fn hold(&self, stream: &Stream) -> Option<Open>;
+
+    /// Runs a step that may sleep in a wait of the device, on a thread of the host. Where no wait
+    /// ever sleeps, that may be this one.
+    fn spawn(&self, step: Step);
+
+    /// Returns when all that can run has run: each stream is held, is empty or waits for one that
+    /// is held, and each step of [`spawn`](Self::spawn) is over or sleeps in such a wait. Panics
+    /// where that does not come about.
+    ///
+    /// Of a driver that cannot be asked, nobody knows when that is: such a backend waits for as
+    /// long as work ever takes. If that is too short a missing wait may be overlooked; a device
+    /// that waits passes all the same.
+    fn settle(&self);
 }
 
 /// Lets a stream go on that was held.
 pub type Open = Box<dyn FnOnce() + Send>;
+
+/// What a thread of the host does.
+pub type Step = Box<dyn FnOnce() + Send>;
 
 /// One thing that a device must do.
 pub type Case = fn(&dyn Backend);
@@ -89,6 +118,7 @@ pub const CASES: &[(&str, Case)] = &[
     ("copies_what_was_adopted", copies_what_was_adopted),
     ("refuses_what_it_cannot_reach", refuses_what_it_cannot_reach),
     ("refuses_targets_that_are_read_only", refuses_targets_that_are_read_only),
+    ("settles_when_all_that_can_run_has", settles_when_all_that_can_run_has),
     ("events_wait_as_their_kind", events_wait_as_their_kind),
     ("events_are_released_and_forgotten", events_are_released_and_forgotten),
     ("makes_streams_wait", makes_streams_wait),
@@ -142,9 +172,9 @@ fn read_back(stream: &Stream, buffer: &Buffer) -> HostBuffer {
 }
 
 /// A signal that comes, or the test fails.
-fn await_signal(signal: &Receiver<()>) {
+fn await_signal<T>(signal: &Receiver<T>) -> T {
     match signal.recv_timeout(WATCHDOG) {
-        Ok(()) => {}
+        Ok(sent) => sent,
         Err(RecvTimeoutError::Timeout) => panic!("the device did nothing for {WATCHDOG:?}"),
         Err(RecvTimeoutError::Disconnected) => panic!("dropped, and not run"),
     }

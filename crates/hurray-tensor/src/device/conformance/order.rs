@@ -7,6 +7,7 @@ use std::thread;
 
 use hurray_format::Rule;
 
+use super::held::Held;
 use super::stranger::foreign_stream;
 use super::{
     Backend, allocate, await_signal, filled, kinds, pattern, read_back, released_with_a_signal,
@@ -22,6 +23,34 @@ fn mark(stream: &Stream, ran: &Arc<AtomicBool>) {
     let call = Box::new(move || ran.store(true, Ordering::SeqCst));
     // SAFETY: the stream is open while it is held.
     unsafe { stream.device().call(stream.handle(), call) }.unwrap();
+}
+
+/// The backend's own word, which the other checks rely on: settled is when all has run but what
+/// waits for a stream that is held, however long a way it has.
+pub fn settles_when_all_that_can_run_has(backend: &dyn Backend) {
+    let device = backend.device();
+    let [held, first, second] = [(); 3].map(|()| stream(&device));
+    let [on_held, on_first, on_host] = [(); 3].map(|()| Arc::new(AtomicBool::new(false)));
+    let ran = |mark: &Arc<AtomicBool>| mark.load(Ordering::SeqCst);
+    for _ in 0..100 {
+        first.order_before(&[&second]).unwrap();
+        second.order_before(&[&first]).unwrap();
+    }
+    mark(&first, &on_first);
+    let (last, host) = (first.record(EventKind::MultiWait).unwrap(), Arc::clone(&on_host));
+    backend.spawn(Box::new(move || {
+        let mut last = last;
+        last.wait().unwrap();
+        host.store(true, Ordering::SeqCst);
+    }));
+    backend.settle();
+    assert!(ran(&on_first) && ran(&on_host), "something could still run");
+
+    let hold = Held::new(backend, &held);
+    mark(&held, &on_held);
+    hold.let_go("a stream that is held", || ran(&on_held));
+    backend.settle();
+    assert!(ran(&on_held), "something could still run");
 }
 
 /// Each kind of event that the device has is waited for as often as it allows, and no more.
@@ -66,15 +95,12 @@ pub fn events_are_released_and_forgotten(backend: &dyn Backend) {
         }
         second.synchronize().unwrap();
 
-        let open = backend.hold(&first);
+        let held = Held::new(backend, &first);
         let ran = Arc::new(AtomicBool::new(false));
         first.record(kind).unwrap().order(&second).unwrap();
         drop(first.record(kind).unwrap());
         mark(&second, &ran);
-        if let Some(open) = open {
-            assert!(!ran.load(Ordering::SeqCst), "{kind:?}");
-            open();
-        }
+        held.let_go(kind, || ran.load(Ordering::SeqCst));
         second.synchronize().unwrap();
         assert!(ran.load(Ordering::SeqCst), "{kind:?}");
     }
@@ -88,7 +114,7 @@ pub fn makes_streams_wait(backend: &dyn Backend) {
         let [first, second, third, free] = [(); 4].map(|()| stream(&device));
         let memory = allocate(&device, 5000, device.classes()[0]);
         let source = Ready::everywhere(BufferMut::copy_of(&bytes).unwrap().freeze());
-        let open = backend.hold(&first);
+        let held = Held::new(backend, &first);
         let produced = first.copy(&source, memory).unwrap().acquire_on(&[&first]).unwrap();
         let offered = produced.offer_after(&first, kind).unwrap();
         let ready = offered.acquire_on(&[&second, &third]).unwrap();
@@ -100,12 +126,12 @@ pub fn makes_streams_wait(backend: &dyn Backend) {
         let copies = [host(&second), host(&third)];
         let on_free = Arc::new(AtomicBool::new(false));
         mark(&free, &on_free);
+        held.let_go(kind, || {
+            assert!(on_free.load(Ordering::SeqCst), "{kind:?}: waited for nothing");
+            ran.load(Ordering::SeqCst)
+        });
         free.synchronize().unwrap();
         assert!(on_free.load(Ordering::SeqCst));
-        if let Some(open) = open {
-            assert!(!ran.load(Ordering::SeqCst), "{kind:?}");
-            open();
-        }
         for copy in copies {
             assert_eq!(*copy.acquire_host().unwrap(), bytes, "{kind:?}");
         }
@@ -124,21 +150,16 @@ pub fn makes_the_host_wait(backend: &dyn Backend) {
     for kind in kinds(&stream) {
         let memory = allocate(&device, 5000, device.classes()[0]);
         let source = Ready::everywhere(BufferMut::copy_of(&bytes).unwrap().freeze());
-        let open = backend.hold(&stream);
+        let held = Held::new(backend, &stream);
         let produced = stream.copy(&source, memory).unwrap().acquire_on(&[&stream]).unwrap();
         let offered = produced.offer_after(&stream, kind).unwrap();
         let (sender, returned) = channel();
-        let waiting = thread::spawn(move || {
-            let acquired = offered.acquire();
-            sender.send(()).unwrap();
-            acquired
-        });
-        if let Some(open) = open {
-            assert!(returned.try_recv().is_err(), "{kind:?}");
-            open();
-        }
-        await_signal(&returned);
-        let acquired = waiting.join().unwrap().unwrap();
+        backend.spawn(Box::new(move || {
+            // Where the check has failed nobody listens any more.
+            let _ = sender.send(offered.acquire());
+        }));
+        held.let_go(kind, || returned.try_recv().is_ok());
+        let acquired = await_signal(&returned).unwrap();
         assert_eq!(*read_back(&stream, &acquired), bytes, "{kind:?}");
     }
 }
@@ -149,7 +170,7 @@ pub fn runs_calls_once_and_in_order(backend: &dyn Backend) {
     let device = backend.device();
     let stream = stream(&device);
     let order = Arc::new(Mutex::new(Vec::new()));
-    let open = backend.hold(&stream);
+    let held = Held::new(backend, &stream);
     let (sender, last) = channel();
     for place in 0..100 {
         let order = Arc::clone(&order);
@@ -162,10 +183,7 @@ pub fn runs_calls_once_and_in_order(backend: &dyn Backend) {
     unsafe { device.call(stream.handle(), panics) }.unwrap();
     // SAFETY: as above.
     unsafe { device.call(stream.handle(), Box::new(move || sender.send(()).unwrap())) }.unwrap();
-    if let Some(open) = open {
-        assert_eq!(order.lock().unwrap().len(), 0);
-        open();
-    }
+    held.let_go("calls", || !order.lock().unwrap().is_empty() || last.try_recv().is_ok());
     await_signal(&last);
     assert_eq!(*order.lock().unwrap(), (0..100).collect::<Vec<i32>>());
     stream.synchronize().unwrap();
@@ -180,15 +198,12 @@ pub fn memory_is_held_until_work_is_done(backend: &dyn Backend) {
     for class in device.classes() {
         let (buffer, released) = released_with_a_signal(&device, filled(&stream, *class, &bytes));
         stream.synchronize().unwrap();
-        let open = backend.hold(&stream);
+        let held = Held::new(backend, &stream);
         let ready = Offered::synced(buffer).acquire_on(&[&stream]).unwrap();
         let host = BufferMut::zeroed(3000).unwrap();
         let copy = stream.copy(&ready, host.into()).unwrap();
         drop(ready);
-        if let Some(open) = open {
-            assert!(released.try_recv().is_err(), "{class}");
-            open();
-        }
+        held.let_go(class, || released.try_recv().is_ok());
         assert_eq!(*copy.acquire_host().unwrap(), bytes);
         await_signal(&released);
     }
@@ -200,7 +215,7 @@ pub fn closes_streams_with_work_in_them(backend: &dyn Backend) {
     let ran = Arc::new(AtomicUsize::new(0));
     for _ in 0..20 {
         let short = stream(&device);
-        let open = backend.hold(&short);
+        let held = Held::new(backend, &short);
         let (sender, done) = channel();
         let counted = Arc::clone(&ran);
         let call = move || {
@@ -210,9 +225,7 @@ pub fn closes_streams_with_work_in_them(backend: &dyn Backend) {
         // SAFETY: the stream is open while it is held.
         unsafe { device.call(short.handle(), Box::new(call)) }.unwrap();
         drop(short);
-        if let Some(open) = open {
-            open();
-        }
+        held.let_go("a closed stream", || done.try_recv().is_ok());
         await_signal(&done);
     }
     assert_eq!(ran.load(Ordering::SeqCst), 20);

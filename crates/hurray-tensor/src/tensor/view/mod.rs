@@ -19,12 +19,14 @@ use plan::Plan;
 ///
 /// These share the tensor's memory and copy nothing. They are there for row-major,
 /// column-major and strided tensors, on any device. Buffer 0 is cut down to what the result
-/// reaches, so that saving a part does not save the whole.
+/// reaches, so that saving a part does not save the whole; on a device it keeps its alignment, up to
+/// 4096.
 ///
 /// What the descriptor says besides is kept where it is still exactly right:
 ///
 /// * Quantization for the tensor: always. For channels: it follows its axis; a cut along the
-///   axis needs scales that start at a multiple of 64 bytes. For blocks: where the blocks are
+///   axis needs scales that start at a multiple of 64 bytes, or of the 4096 that those on a device
+///   are aligned to. For blocks: where the blocks are
 ///   still whole and in their order, such as after turning a matrix. Otherwise
 ///   `view.quantization`. Private schemes: only where nothing changes.
 /// * A shard is the box it was, cut and turned likewise; where the result is no box of the

@@ -7,7 +7,7 @@ use hurray_format::{Expected, PerBlock, PerChannel, Quantization, Rule, Value};
 use smallvec::SmallVec;
 
 use super::cut::Taken;
-use super::plan::{Origin, Part, Plan};
+use super::plan::{Origin, Part, Plan, kept_alignment};
 use super::refused;
 use crate::buffer::Buffer;
 use crate::error::{Error, Result};
@@ -148,6 +148,10 @@ fn parts(
             return None;
         }
         let cut = range.start.checked_mul(*width)?;
+        let kept = tensor.descriptor().buffers().get(place).map(kept_alignment)?;
+        if !range.is_empty() && !cut.is_multiple_of(u64::from(kept)) {
+            return None;
+        }
         let buffer = buffer.slice(cut..range.end.checked_mul(*width)?).ok()?;
         buffers.push(Part { buffer, cut });
     }

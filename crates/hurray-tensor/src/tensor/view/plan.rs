@@ -1,14 +1,16 @@
 //! What is to become of each dimension of a tensor, and the tensor that comes of it.
 
-use hurray_format::{BufferHandle, Descriptor, Expected, Layout, List, MIN_ALIGNMENT, Rule, Shard};
-use hurray_format::{Statistics, Value};
+use hurray_format::{
+    BufferHandle, Descriptor, DeviceTag, Expected, Layout, List, MIN_ALIGNMENT, Rule, Shard,
+    Statistics, Value,
+};
 use smallvec::SmallVec;
 
 use super::cut::{Cut, Taken};
 use super::{no_axis, parameters, refused, sections, strides};
 use crate::buffer::Buffer;
 use crate::error::Result;
-use crate::memory::as_u64;
+use crate::memory::{Alignment, as_u64};
 use crate::tensor::typed::{is_column_major, is_row_major};
 use crate::tensor::{Buffers, Tensor};
 
@@ -255,7 +257,8 @@ impl Placed {
         let (Some(first), Some(extent)) = (first, extent) else {
             return Err(refused(Rule::ViewTooMany, "shape", Value::BeyondU64, Expected::Unsaid));
         };
-        let cut = extent.start & !u64::from(MIN_ALIGNMENT).wrapping_sub(1);
+        let kept = tensor.descriptor().buffers().first().map_or(MIN_ALIGNMENT, kept_alignment);
+        let cut = extent.start & !u64::from(kept).wrapping_sub(1);
         Ok((first.saturating_sub(cut), Part { buffer: buffer.slice(cut..extent.end)?, cut }))
     }
 }
@@ -264,6 +267,15 @@ impl Placed {
 pub(super) struct Part {
     pub(super) buffer: Buffer,
     pub(super) cut: u64,
+}
+
+/// What a part of a buffer must be aligned to: enough for the CPU, and on a device what the whole
+/// was, up to the 4096 that whoever writes to devices owes.
+pub(super) fn kept_alignment(whole: &BufferHandle) -> u32 {
+    match whole.device() {
+        DeviceTag::CPU => MIN_ALIGNMENT,
+        _ => whole.alignment().clamp(MIN_ALIGNMENT, Alignment::PAGE.bytes()),
+    }
 }
 
 /// The handle of a part: of its length, and at the alignment that is left of the whole's.
