@@ -1,5 +1,6 @@
 //! Tensors that are alive: a descriptor and the memory it speaks of, checked as a pair.
 
+pub(crate) mod bits;
 mod borrowed;
 pub(crate) mod check;
 mod composite;
@@ -8,13 +9,15 @@ mod elements;
 mod entries;
 mod made;
 mod pages;
+mod places;
 mod typed;
 pub(crate) mod view;
 mod walk;
 
+pub use bits::Bits;
 pub use borrowed::TensorRef;
 pub use composite::Composite;
-pub use elements::{Bits, Elements};
+pub use elements::Elements;
 pub use entries::Entries;
 pub use pages::{Pages, TokenBits, Tokens};
 pub use view::Cut;
