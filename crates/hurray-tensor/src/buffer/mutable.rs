@@ -64,11 +64,8 @@ impl BufferMut {
         Self(memory)
     }
 
-    pub(super) fn new(mut buffer: Buffer) -> Result<Self, Returned<Buffer>> {
-        match writable(&mut buffer).and_then(|()| buffer.check_host()) {
-            Ok(()) => Ok(Self(buffer)),
-            Err(error) => Err(Returned { value: buffer, error }),
-        }
+    pub(super) fn new(buffer: Buffer) -> Result<Self, Returned<Buffer>> {
+        writable(buffer, Buffer::check_host).map(Self)
     }
 
     /// The memory, never to be written to again while somebody shares it.
@@ -82,15 +79,23 @@ impl BufferMut {
     }
 }
 
-/// Why the buffer may not be written to, if it may not.
-fn writable(buffer: &mut Buffer) -> Result<()> {
-    if !buffer.is_writable() {
-        return Err(refuse(Rule::MemoryReadOnly, "memory", Value::None, Expected::Unsaid));
+/// The buffer, where nobody else holds it, it may be written to, and `check` lets it pass.
+fn writable(
+    mut buffer: Buffer,
+    check: impl FnOnce(&Buffer) -> Result<()>,
+) -> Result<Buffer, Returned<Buffer>> {
+    let refused = |rule| Err(refuse(rule, "memory", Value::None, Expected::Unsaid));
+    let checked = if !buffer.is_writable() {
+        refused(Rule::MemoryReadOnly)
+    } else if !buffer.is_sole() {
+        refused(Rule::MemoryShared)
+    } else {
+        check(&buffer)
+    };
+    match checked {
+        Ok(()) => Ok(buffer),
+        Err(error) => Err(Returned { value: buffer, error }),
     }
-    if !buffer.is_sole() {
-        return Err(refuse(Rule::MemoryShared, "memory", Value::None, Expected::Unsaid));
-    }
-    Ok(())
 }
 
 impl Deref for BufferMut {
@@ -139,11 +144,8 @@ impl DeviceMemory {
     /// # Errors
     ///
     /// The buffer, with `memory.shared`, `memory.read-only` or `memory.may-change`.
-    pub fn new(mut buffer: Buffer) -> Result<Self, Returned<Buffer>> {
-        match writable(&mut buffer).and_then(|()| buffer.check_unchanging()) {
-            Ok(()) => Ok(Self(buffer)),
-            Err(error) => Err(Returned { value: buffer, error }),
-        }
+    pub fn new(buffer: Buffer) -> Result<Self, Returned<Buffer>> {
+        writable(buffer, Buffer::check_unchanging).map(Self)
     }
 
     /// The memory, never to be written to again while somebody shares it. What is in it is

@@ -26,8 +26,9 @@ use crate::error::Result;
 use crate::memory::{as_u64, refuse};
 use crate::tensor::{Composite, Tensor};
 
-/// Something held in buffers: a buffer, a tensor, a composite.
-pub trait Held: Clone + Send + 'static {
+/// Something held in buffers: a buffer, a tensor, a composite, and nothing else. What is waited
+/// for and what is held on a stream is what it shows.
+pub trait Held: sealed::Sealed + Clone + Send + 'static {
     /// The same, once it is known that the host may look at all of it.
     type OnHost;
 
@@ -40,6 +41,13 @@ pub trait Held: Clone + Send + 'static {
     ///
     /// `memory.not-host`, `memory.may-change`.
     fn on_host(self) -> Result<Self::OnHost>;
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for super::Buffer {}
+    impl Sealed for super::Tensor {}
+    impl Sealed for super::Composite {}
 }
 
 impl Held for Buffer {
