@@ -10,7 +10,8 @@ use hurray_tensor::format::{Accept, DeviceTag};
 use hurray_tensor::{Buffer, Result, Tensor};
 
 use super::device::devices;
-use super::graph::{BufferContext, Graph, memory_of};
+use super::graph::Graph;
+use super::released::{BufferContext, memory_of};
 
 pub(crate) const WAYS: usize = 9;
 
