@@ -81,6 +81,16 @@ impl Buffer {
         Self { memory, start: 0, length }
     }
 
+    /// From the first byte of its memory to its own.
+    pub(crate) fn start(&self) -> u64 {
+        self.start
+    }
+
+    /// What keeps its memory, where that is an `O`.
+    pub(crate) fn keeper<O: std::any::Any + Sync>(&self) -> Option<&O> {
+        self.memory.keeper()
+    }
+
     /// Its length in bytes as a tensor's handle counts it: from the multiple of 64 at or
     /// below its first byte.
     #[inline]

@@ -11,6 +11,7 @@ use hurray_format::{
 };
 use smallvec::SmallVec;
 
+use super::below::Below;
 use super::foreign::{Foreign, check_head, check_pointer, head_of, take_head};
 use super::raw::{EVENT_BINARY, HurrayBuffer, HurraySync, HurrayTensor};
 use super::request::Request;
@@ -18,7 +19,7 @@ use super::{broken, check, refuse};
 use crate::buffer::Buffer;
 use crate::device::{Devices, Event, RawEvent};
 use crate::error::{Error, Result};
-use crate::memory::{Region, Shared, as_u64};
+use crate::memory::{Region, as_u64};
 use crate::offered::{DeclaredStream, Fence, Offered};
 use crate::tensor::Tensor;
 
@@ -58,8 +59,8 @@ impl Foreign {
         if let ([pointer], Some(handle)) = (structs, handles.at(0))
             && handle.sync() == SyncMode::PRODUCER_SYNCED
         {
-            let (_, region) = look_at(*pointer, handle, 0, request)?;
-            let buffer = Buffer::whole(Shared::settled(region, 0, self.into_owner()));
+            let (theirs, region) = look_at(*pointer, handle, 0, request)?;
+            let buffer = Buffer::whole(Below::of(theirs).hold(region, self.into_owner()));
             return Ok(Offered::synced(Tensor::checked(descriptor, buffer)));
         }
         let descriptor = descriptor.to_owned();
@@ -168,20 +169,20 @@ fn take_several(
     request: Option<&Request>,
 ) -> Result<Offered<Tensor>> {
     let structs = buffer_structs(foreign.raw(), descriptor.buffer_count())?;
-    let mut found: SmallVec<[(Region, HurraySync); 3]> = SmallVec::new();
+    let mut found: SmallVec<[(Region, Below, HurraySync); 3]> = SmallVec::new();
     for (place, (pointer, handle)) in structs.iter().zip(descriptor.buffers()).enumerate() {
         let (theirs, region) = look_at(*pointer, *handle, place, request)?;
         check_once(structs, place, *pointer)?;
         if theirs.sync.event_kind == EVENT_BINARY {
             check_shared(structs, place, &theirs.sync)?;
         }
-        found.push((region, theirs.sync));
+        found.push((region, Below::of(theirs), theirs.sync));
     }
     let mut buffers: SmallVec<[Buffer; 3]> = SmallVec::new();
-    for (pointer, (region, _)) in structs.iter().zip(&found) {
+    for (pointer, (region, below, _)) in structs.iter().zip(&found) {
         // SAFETY: as in `look_at`.
         let buffer = unsafe { take_head(*pointer) }?;
-        buffers.push(Buffer::whole(Shared::settled(*region, 0, buffer)));
+        buffers.push(Buffer::whole(below.hold(*region, buffer)));
     }
     drop(foreign);
     let handles = descriptor.buffers().iter();
@@ -191,7 +192,7 @@ fn take_several(
     let fences = handles
         .zip(&found)
         .zip(&buffers)
-        .map(|((handle, (_, sync)), buffer)| fence(sync, handle.sync(), buffer, devices, request))
+        .map(|((handle, (.., sync)), buffer)| fence(sync, handle.sync(), buffer, devices, request))
         .collect::<Result<_>>()?;
     Offered::new(Tensor::new(descriptor, buffers)?, fences)
 }

@@ -13,6 +13,7 @@ use std::ptr::{self, NonNull};
 
 use hurray_format::{BufferHandle, Descriptor, DeviceTag, MemoryClass};
 
+use super::below::hand_on;
 use super::export::Exported;
 use super::in_order::Releases;
 use super::raw::struct_size;
@@ -240,6 +241,9 @@ fn describe(raw: &mut HurrayBuffer, handle: &BufferHandle, buffer: &Buffer) {
     raw.queue_family = NO_QUEUE_FAMILY;
     raw.queue_family_to = NO_QUEUE_FAMILY;
     raw.sync.device_tag = handle.device().tag();
+    if region.device != DeviceTag::CPU {
+        hand_on(raw, buffer);
+    }
 }
 
 /// Says what is to be waited for, and gives back what is to be kept for that.

@@ -12,6 +12,7 @@
 )]
 
 mod alone;
+mod below;
 mod compile;
 mod copies;
 mod device;
