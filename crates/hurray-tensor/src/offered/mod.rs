@@ -216,13 +216,13 @@ impl Offered<Tensor> {
         buffers: impl IntoIterator<Item = Offered<Buffer>>,
     ) -> Result<Self> {
         let mut fences = Vec::new();
-        let mut values = Vec::new();
-        for offered in buffers {
+        let values = buffers.into_iter().map(|offered| {
             let (value, fence) = offered.into_parts();
-            values.push(value);
             fences.push(fence.into_iter().next().unwrap_or(Fence::Synced));
-        }
-        Self::new(Tensor::new(descriptor, values)?, fences)
+            value
+        });
+        let tensor = Tensor::new(descriptor, values)?;
+        Self::new(tensor, fences)
     }
 
     /// What it is. Its handles say `producer-synced`, as they will once it was waited for; how
@@ -241,15 +241,15 @@ impl Offered<Composite> {
     /// As [`Composite::new`]; memory and events are released then.
     pub fn bind(tensors: impl IntoIterator<Item = Offered<Tensor>>) -> Result<Self> {
         let mut fences = Vec::new();
-        let mut values = Vec::new();
-        for offered in tensors {
+        let values = tensors.into_iter().map(|offered| {
             let (value, own) = offered.into_parts();
             let missing = value.buffers().len().saturating_sub(own.len());
             fences.extend(own);
             // What need not be waited for may have no fences.
             fences.extend(std::iter::repeat_with(|| Fence::Synced).take(missing));
-            values.push(value);
-        }
-        Self::new(Composite::new(values)?, fences)
+            value
+        });
+        let composite = Composite::new(values)?;
+        Self::new(composite, fences)
     }
 }

@@ -34,10 +34,7 @@ fn check_buffer(handle: BufferHandle, buffer: &mut Buffer) -> Result<()> {
             let found = Value::Unsigned(buffer.byte_size());
             return Err(refuse(Rule::MemorySize, "byte_size", found, Expected::AtLeast(size)));
         }
-        *buffer = match size {
-            0 => buffer.slice(0..0)?,
-            _ => buffer.slice(0..size)?,
-        };
+        *buffer = buffer.slice(0..size)?;
     }
     if size == 0 {
         return Ok(());

@@ -70,7 +70,9 @@ impl Tensor {
     /// `memory.unaligned` and `memory.before-start` for adopted memory that does not start at
     /// a multiple of 64.
     pub fn new(descriptor: Descriptor, buffers: impl IntoIterator<Item = Buffer>) -> Result<Self> {
-        let mut buffers: Buffers = buffers.into_iter().collect();
+        // One more than there should be is enough to be refused.
+        let most = descriptor.buffer_count().saturating_add(1);
+        let mut buffers: Buffers = buffers.into_iter().take(most).collect();
         check::pair(&descriptor, &mut buffers)?;
         Self::paired(descriptor, buffers)
     }
