@@ -9,10 +9,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use hurray_tensor::device::Devices;
 use hurray_tensor::exchange::raw::{HurrayBuffer, HurrayTensor};
 use hurray_tensor::exchange::{Exported, Foreign};
-use hurray_tensor::format::{
-    Accept, Descriptor, DeviceTag, Dtype, MemoryClass, PerBlock, Quantization, Rule,
-};
+use hurray_tensor::format::{Accept, DeviceTag, Dtype, MemoryClass, Rule};
 use hurray_tensor::{Buffer, Cut, Region, Result, Tensor};
+
+use crate::library::in_blocks;
 
 const DRIVER: u64 = 0xD21E;
 
@@ -37,22 +37,6 @@ fn vulkan(object: u64, length: u64, released: &Arc<AtomicU64>) -> Buffer {
 
 fn rows(released: &Arc<AtomicU64>) -> Tensor {
     Tensor::dense(Dtype::UInt8, &[4, 64], vulkan(0xB0, 256, released)).unwrap()
-}
-
-fn quantized(released: &Arc<AtomicU64>) -> Tensor {
-    let scheme = PerBlock {
-        axis: 1,
-        block_size: 32,
-        scales: 1,
-        zero_points: None,
-        scale_type: Dtype::Float32,
-    };
-    let buffers = [vulkan(0xB0, 60, released), vulkan(0xB1, 24, released)];
-    let descriptor = Descriptor::builder(Dtype::Int4, &[3, 40])
-        .quantization(Quantization::PerBlock(scheme))
-        .buffers(buffers.each_ref().map(|buffer| buffer.handle().unwrap()))
-        .build();
-    Tensor::new(descriptor.unwrap(), buffers).unwrap()
 }
 
 /// The structs of a producer that says what is below: another allocation for each buffer.
@@ -83,7 +67,10 @@ fn taken(mut raw: HurrayTensor) -> Result<Tensor> {
 #[test]
 fn it_is_handed_on_with_the_memory() {
     let released = Arc::new(AtomicU64::new(0));
-    for (made, count) in [(rows(&released), 1), (quantized(&released), 2)] {
+    for (made, count) in [
+        (rows(&released), 1),
+        (in_blocks([vulkan(0xB0, 60, &released), vulkan(0xB1, 24, &released)]), 2),
+    ] {
         let before = released.load(Ordering::Relaxed);
         let mut tensor = made;
         // As often as it is handed on, with the allocation that it came with.
