@@ -1,5 +1,6 @@
 //! Structs of a producer that keeps the header's rules, broken in every way that can be checked.
 
+mod asked;
 #[path = "../../support/choice.rs"]
 pub(crate) mod choice;
 mod device;
@@ -24,7 +25,10 @@ pub(crate) fn run(kind: usize, wrongs: &[Wrong], way: usize) {
 
 /// The same, with what is chosen.
 pub(crate) fn run_any(choice: &mut impl Choice) {
-    let (kind, way) = (choice.below(KINDS), choice.below(use_it::WAYS));
+    let (kind, way) = (choice.below(KINDS), choice.below(use_it::WAYS + 1));
+    if way == use_it::WAYS {
+        return asked::answer(choice);
+    }
     let graph = Graph::new(kind);
     let count = choice.below(8);
     let wrongs: Vec<_> = (0..count).map(|_| Wrong::any(&graph, choice)).collect();
