@@ -1,4 +1,5 @@
-//! `cargo xtask corpus`: the seeds the fuzz targets start from, taken from the vectors.
+//! `cargo xtask corpus`: the seeds the fuzz targets start from, taken from the vectors; but for structs
+//! in memory, which are made of choices.
 //!
 //! A seed is named `seed-*`; anything else in a corpus folder (an input that once failed) is left
 //! alone. The vectors say what they are in JSON, so nothing here reads the format itself.
@@ -25,7 +26,7 @@ const LARGEST_STREAM_DATA: u64 = 512;
 pub(crate) fn command(arguments: &[String]) -> Outcome {
     let mode = Mode::from_arguments(arguments)?;
     generate(mode)?;
-    for target in ["descriptor", "file", "stream"] {
+    for target in ["descriptor", "dlpack", "exchange", "file", "stream"] {
         let (count, bytes) = size_of(&folder(target))?;
         println!("fuzz/corpus/{target}: {count} inputs, {bytes} bytes");
     }
@@ -35,8 +36,15 @@ pub(crate) fn command(arguments: &[String]) -> Outcome {
 pub(crate) fn generate(mode: Mode) -> Outcome {
     settle("descriptor", &descriptors()?, mode)?;
     settle("file", &files()?, mode)?;
-    settle("stream", &streams()?, mode)
+    settle("stream", &streams()?, mode)?;
+    for target in ["dlpack", "exchange"] {
+        settle(target, &choices(), mode)?;
+    }
+    Ok(())
 }
+
+/// As many as it takes to come by most kinds of structs.
+const CHOICES: usize = 64;
 
 /// A seed's name and its bytes.
 type Seed = (String, Vec<u8>);
@@ -79,6 +87,16 @@ fn streams() -> Outcome<Vec<Seed>> {
     }
     seeds.push(("all".into(), all));
     Ok(seeds)
+}
+
+/// Bytes that decide how a struct is made: any will do, of which these are the same in every run.
+fn choices() -> Vec<Seed> {
+    let mut state = 1_u64;
+    let mut next = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        state.to_be_bytes()[0]
+    };
+    (0..CHOICES).map(|number| (number.to_string(), (0..64).map(|_| next()).collect())).collect()
 }
 
 /// How many bytes follow a descriptor in a plain stream: its buffers, unpadded.

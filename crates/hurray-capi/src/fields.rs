@@ -247,44 +247,37 @@ pub unsafe extern "C" fn hurray_descriptor_statistics(
     })
 }
 
+/// One of the two structs of statistics, from the other: what both have, and `rest`.
+macro_rules! statistics {
+    ($from:expr => $into:ident { $($rest:tt)* }) => {
+        $into {
+            computed_mask: $from.computed_mask,
+            nnz: $from.nnz,
+            sparsity_ratio: $from.sparsity_ratio,
+            value_min: $from.value_min,
+            value_max: $from.value_max,
+            value_abs_max: $from.value_abs_max,
+            value_mean: $from.value_mean,
+            value_stddev: $from.value_stddev,
+            nm_n: $from.nm_n,
+            nm_m: $from.nm_m,
+            has_nan: $from.has_nan,
+            has_inf: $from.has_inf,
+            $($rest)*
+        }
+    };
+}
+
 impl From<RawStatistics> for HurrayStatistics {
     fn from(raw: RawStatistics) -> Self {
-        Self {
-            struct_size: 0,
-            computed_mask: raw.computed_mask,
-            nnz: raw.nnz,
-            sparsity_ratio: raw.sparsity_ratio,
-            value_min: raw.value_min,
-            value_max: raw.value_max,
-            value_abs_max: raw.value_abs_max,
-            value_mean: raw.value_mean,
-            value_stddev: raw.value_stddev,
-            nm_n: raw.nm_n,
-            nm_m: raw.nm_m,
-            has_nan: raw.has_nan,
-            has_inf: raw.has_inf,
-            reserved: [0; 4],
-        }
+        statistics!(raw => Self { struct_size: 0, reserved: [0; 4] })
     }
 }
 
 /// The statistics that a caller gives. Whether they are in range is judged with the descriptor.
 pub(crate) fn statistics_of(theirs: &HurrayStatistics) -> Result<Statistics> {
     zeros(&theirs.reserved)?;
-    Ok(Statistics::from_raw(&RawStatistics {
-        computed_mask: theirs.computed_mask,
-        nnz: theirs.nnz,
-        sparsity_ratio: theirs.sparsity_ratio,
-        value_min: theirs.value_min,
-        value_max: theirs.value_max,
-        value_abs_max: theirs.value_abs_max,
-        value_mean: theirs.value_mean,
-        value_stddev: theirs.value_stddev,
-        nm_n: theirs.nm_n,
-        nm_m: theirs.nm_m,
-        has_nan: theirs.has_nan,
-        has_inf: theirs.has_inf,
-    }))
+    Ok(Statistics::from_raw(&statistics!(theirs => RawStatistics {})))
 }
 
 /// Something was asked for that is not there.

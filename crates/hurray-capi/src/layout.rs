@@ -5,7 +5,7 @@ use std::ptr;
 
 use hurray_tensor::format::{
     BlockPaged, CompositeHead, Composition, Compressed, Coo, Csf, Error, Expected, Hilbert, KvRole,
-    Layout, List, Morton, Number, Order, PrivateLayout, Rule, TileLevel, Tiled, Value,
+    Layout, List, Morton, Number, Order, PrivateLayout, Rule, TileLevel, Tiled, Value, layout_tag,
 };
 
 use crate::descriptor::{hurray_descriptor_ref, lent};
@@ -235,25 +235,29 @@ fn strides_of(order: &Order) -> *const i64 {
 pub(crate) unsafe fn layout_of(theirs: &HurrayLayout, rank: usize) -> Result<Layout> {
     zeros(&[theirs.reserved])?;
     Ok(match theirs.tag {
-        0x01 => Layout::RowMajor,
-        0x02 => Layout::ColumnMajor,
+        layout_tag::ROW_MAJOR => Layout::RowMajor,
+        layout_tag::COLUMN_MAJOR => Layout::ColumnMajor,
+        layout_tag::STRIDED => {
+            // SAFETY: passed on to the caller.
+            Layout::Strided(unsafe { numbers(theirs.strides, rank, "strides") }?)
+        }
         // SAFETY: passed on to the caller.
-        0x03 => Layout::Strided(unsafe { numbers(theirs.strides, rank, "strides") }?),
-        // SAFETY: passed on to the caller.
-        0x04 => Layout::tiled(unsafe { tiled(theirs, rank) }?),
-        // SAFETY: passed on to the caller.
-        0x05 => Layout::Morton(Morton { bits: unsafe { numbers(theirs.modes, rank, "modes") }? }),
-        0x06 => {
+        layout_tag::TILED => Layout::tiled(unsafe { tiled(theirs, rank) }?),
+        layout_tag::MORTON => {
+            // SAFETY: passed on to the caller.
+            Layout::Morton(Morton { bits: unsafe { numbers(theirs.modes, rank, "modes") }? })
+        }
+        layout_tag::COO => {
             Layout::Coo(Coo { nnz: theirs.nnz, is_sorted: flag(theirs.is_sorted, "is_sorted")? })
         }
-        0x07 => Layout::Csr(Compressed { nnz: theirs.nnz }),
-        0x08 => Layout::Csc(Compressed { nnz: theirs.nnz }),
-        0x09 => Layout::Csf(Csf {
+        layout_tag::CSR => Layout::Csr(Compressed { nnz: theirs.nnz }),
+        layout_tag::CSC => Layout::Csc(Compressed { nnz: theirs.nnz }),
+        layout_tag::CSF => Layout::Csf(Csf {
             nnz: theirs.nnz,
             // SAFETY: passed on to the caller.
             mode_order: unsafe { numbers(theirs.modes, rank, "modes") }?,
         }),
-        0x0A => Layout::BlockPaged(BlockPaged {
+        layout_tag::BLOCK_PAGED => Layout::BlockPaged(BlockPaged {
             page_size: theirs.page_size,
             num_pages: theirs.num_pages,
             num_seqs: theirs.num_seqs,
@@ -261,11 +265,11 @@ pub(crate) unsafe fn layout_of(theirs: &HurrayLayout, rank: usize) -> Result<Lay
             layer_index: Some(theirs.layer_index).filter(|layer| *layer != HURRAY_NO_LAYER),
             wide_indices: flag(theirs.wide_indices, "wide_indices")?,
         }),
-        0x0B => Layout::Composite(CompositeHead {
+        layout_tag::COMPOSITE => Layout::Composite(CompositeHead {
             composition: Composition::from_tags(theirs.composition, theirs.combine),
             member_count: theirs.member_count,
         }),
-        0x40 => Layout::Hilbert(Hilbert { order: theirs.order }),
+        layout_tag::HILBERT => Layout::Hilbert(Hilbert { order: theirs.order }),
         // A tag that the format does not know is refused with the descriptor.
         tag => {
             let (data, length) = (theirs.private_data.cast::<u8>(), theirs.private_length);
@@ -310,10 +314,10 @@ unsafe fn order(
     (name, rule): (&'static str, Rule),
 ) -> Result<Order> {
     Ok(match tag {
-        0x01 => Order::RowMajor,
-        0x02 => Order::ColumnMajor,
+        layout_tag::ROW_MAJOR => Order::RowMajor,
+        layout_tag::COLUMN_MAJOR => Order::ColumnMajor,
         // SAFETY: passed on to the caller.
-        0x03 => Order::Strided(unsafe { numbers(strides, rank, name) }?),
+        layout_tag::STRIDED => Order::Strided(unsafe { numbers(strides, rank, name) }?),
         _ => return Err(refuse(rule, name, Value::Tag(u64::from(tag)), Expected::Unsaid)),
     })
 }

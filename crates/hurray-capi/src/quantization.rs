@@ -3,7 +3,9 @@
 use std::ffi::c_void;
 use std::ptr;
 
-use hurray_tensor::format::{Mxfp, Nf4, PerBlock, PerChannel, PerTensor, Quantization, Rule};
+use hurray_tensor::format::{
+    Mxfp, Nf4, PerBlock, PerChannel, PerTensor, Quantization, Rule, scheme_tag,
+};
 
 use crate::descriptor::{hurray_descriptor_ref, lent};
 use crate::dtype::dtype_of;
@@ -134,17 +136,19 @@ pub(crate) unsafe fn quantization_of(theirs: &HurrayQuantization) -> Result<Quan
     let (axis, block_size, scales) = (theirs.axis, theirs.block_size, theirs.scales);
     let zero_points = Some(theirs.zero_points).filter(|index| *index != HURRAY_NO_BUFFER);
     Ok(match theirs.scheme {
-        1 => Quantization::PerTensor(PerTensor {
+        scheme_tag::PER_TENSOR => Quantization::PerTensor(PerTensor {
             scale: theirs.scale,
             zero_point: theirs.zero_point,
         }),
-        2 => Quantization::PerChannel(PerChannel { axis, scales, zero_points }),
-        3 => {
+        scheme_tag::PER_CHANNEL => {
+            Quantization::PerChannel(PerChannel { axis, scales, zero_points })
+        }
+        scheme_tag::PER_BLOCK => {
             let scale_type = dtype_of(theirs.scale_type, None)?;
             Quantization::PerBlock(PerBlock { axis, block_size, scales, zero_points, scale_type })
         }
-        4 => Quantization::Nf4(Nf4 { axis, block_size, scales }),
-        5 => Quantization::Mxfp(Mxfp { axis, block_size, scales }),
+        scheme_tag::NF4 => Quantization::Nf4(Nf4 { axis, block_size, scales }),
+        scheme_tag::MXFP => Quantization::Mxfp(Mxfp { axis, block_size, scales }),
         // A tag that the format does not know is refused with the descriptor.
         tag => {
             let (payload, length) = (theirs.payload.cast::<u8>(), theirs.payload_length);

@@ -4,7 +4,7 @@ use std::ffi::{c_char, c_void};
 use std::ptr;
 
 use hurray_tensor::exchange::Status;
-use hurray_tensor::format::{Descriptor, FileView, Silent};
+use hurray_tensor::format::{self, Accept, Descriptor, FileView, Silent};
 
 use crate::accept::{HurrayAccept, accept_of};
 use crate::failure::{Failure, Result, keep, last};
@@ -55,15 +55,11 @@ pub unsafe extern "C" fn hurray_descriptor_verdict(
     verdict: *mut HurrayVerdict,
 ) -> i32 {
     fence(|| {
+        let judge = |bytes: &[u8], accept: &Accept| {
+            Descriptor::decode_with(bytes, accept, &mut Silent).map(drop)
+        };
         // SAFETY: the contract of the header.
-        let mut form = unsafe { Form::new(verdict, "verdict") }?;
-        // SAFETY: the contract of the header.
-        let bytes: &[u8] = unsafe { items(bytes.cast(), length, "bytes") }?;
-        // SAFETY: the contract of the header.
-        let accept = unsafe { accept_of(accept) }?;
-        let judged = Descriptor::decode_with(bytes, &accept, &mut Silent);
-        tell(judged.map(drop).map_err(Failure::from), &mut form);
-        Ok(())
+        unsafe { judged(bytes, length, accept, verdict, judge) }
     })
 }
 
@@ -77,16 +73,30 @@ pub unsafe extern "C" fn hurray_file_verdict(
     verdict: *mut HurrayVerdict,
 ) -> i32 {
     fence(|| {
+        let judge = |bytes: &[u8], accept: &Accept| FileView::open_with(bytes, accept)?.verify();
         // SAFETY: the contract of the header.
-        let mut form = unsafe { Form::new(verdict, "verdict") }?;
-        // SAFETY: the contract of the header.
-        let bytes: &[u8] = unsafe { items(bytes.cast(), length, "bytes") }?;
-        // SAFETY: the contract of the header.
-        let accept = unsafe { accept_of(accept) }?;
-        let judged = FileView::open_with(bytes, &accept).and_then(|file| file.verify());
-        tell(judged.map_err(Failure::from), &mut form);
-        Ok(())
+        unsafe { judged(bytes, length, accept, verdict, judge) }
     })
+}
+
+/// # Safety
+///
+/// The contract of the header.
+unsafe fn judged(
+    bytes: *const c_void,
+    length: usize,
+    accept: *const HurrayAccept,
+    verdict: *mut HurrayVerdict,
+    judge: impl FnOnce(&[u8], &Accept) -> format::Result<()>,
+) -> Result {
+    // SAFETY: passed on to the caller.
+    let mut form = unsafe { Form::new(verdict, "verdict") }?;
+    // SAFETY: passed on to the caller.
+    let bytes: &[u8] = unsafe { items(bytes.cast(), length, "bytes") }?;
+    // SAFETY: passed on to the caller.
+    let accept = unsafe { accept_of(accept) }?;
+    tell(judge(bytes, &accept).map_err(Failure::from), &mut form);
+    Ok(())
 }
 
 /// What the last call on this thread that failed has to say, part by part.

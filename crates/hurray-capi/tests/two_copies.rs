@@ -5,16 +5,14 @@
 #![allow(
     missing_docs,
     unreachable_pub,
-    unsafe_code,
     clippy::unwrap_used,
     clippy::panic,
     clippy::indexing_slicing,
     clippy::arithmetic_side_effects,
     clippy::string_slice,
-    clippy::undocumented_unsafe_blocks,
-    clippy::multiple_unsafe_ops_per_block,
-    reason = "a test may fail loudly; every pointer here is to a variable beside the call"
+    reason = "a test may fail loudly"
 )]
+#![allow(unsafe_code, reason = "libraries are loaded, and called as C calls them")]
 
 mod support;
 
@@ -46,34 +44,47 @@ impl Copy {
         let built = support::library_folder().join("libhurray.so");
         let copied = support::library_folder().join(name);
         std::fs::copy(built, &copied).unwrap();
-        unsafe {
-            let library = Library::new(&copied).unwrap();
-            Self {
-                export: *library.get(b"hurray_tensor_export").unwrap(),
-                import: *library.get(b"hurray_tensor_import").unwrap(),
-                region: *library.get(b"hurray_tensor_region").unwrap(),
-                free: *library.get(b"hurray_tensor_free").unwrap(),
-                library,
-            }
+        // SAFETY: the library's own start and end are those of Rust's standard library.
+        let library = unsafe { Library::new(&copied) }.unwrap();
+        // SAFETY: the header declares it so; here and below. None outlives `library`, beside which
+        // it is kept.
+        let export = unsafe { library.get(b"hurray_tensor_export") };
+        // SAFETY: as above.
+        let import = unsafe { library.get(b"hurray_tensor_import") };
+        // SAFETY: as above.
+        let region = unsafe { library.get(b"hurray_tensor_region") };
+        // SAFETY: as above.
+        let free = unsafe { library.get(b"hurray_tensor_free") };
+        Self {
+            export: *export.unwrap(),
+            import: *import.unwrap(),
+            region: *region.unwrap(),
+            free: *free.unwrap(),
+            library,
         }
     }
 
+    /// Hands a tensor over, which is let go of here.
     fn hand_to(&self, tensor: *mut hurray_tensor, other: &Self) -> *mut hurray_tensor {
+        // SAFETY: zeros are a value of every field.
         let mut out: HurrayTensor = unsafe { std::mem::zeroed() };
         out.struct_size = u32::try_from(size_of::<HurrayTensor>()).unwrap();
         let mut taken = ptr::null_mut();
-        unsafe {
-            assert_eq!((self.export)(tensor, &raw mut out), 0);
-            (self.free)(tensor);
-            assert_eq!((other.import)(&raw mut out, ptr::null(), &raw mut taken), 0);
-        }
+        // SAFETY: a tensor of this copy, and room for all of the struct.
+        assert_eq!(unsafe { (self.export)(tensor, &raw mut out) }, 0);
+        // SAFETY: as above; it is used no more.
+        unsafe { (self.free)(tensor) };
+        // SAFETY: what the call above filled, and whose memory is what it says.
+        assert_eq!(unsafe { (other.import)(&raw mut out, ptr::null(), &raw mut taken) }, 0);
         assert!(out.release.is_none());
         taken
     }
 
     fn host(&self, tensor: *const hurray_tensor) -> *const c_void {
+        // SAFETY: zeros are a value of every field.
         let mut region: HurrayRegion = unsafe { std::mem::zeroed() };
         region.struct_size = u32::try_from(size_of::<HurrayRegion>()).unwrap();
+        // SAFETY: a tensor of this copy, and a form beside the call.
         assert_eq!(unsafe { (self.region)(tensor, 0, &raw mut region) }, 0);
         region.host
     }
@@ -86,6 +97,7 @@ fn own(library: Library) -> Copy {
         accept: *const c_void,
         tensor: *mut *mut hurray_tensor,
     ) -> i32 {
+        // SAFETY: the same call, but for what it calls the same pointer.
         unsafe { hurray_tensor_import(from, accept.cast(), tensor) }
     }
     Copy {
@@ -122,13 +134,16 @@ fn copies_of_the_library_exchange_tensors() {
     };
     let mut builder: *mut hurray_builder = ptr::null_mut();
     let mut tensor = ptr::null_mut();
-    unsafe {
-        let shape = [64];
-        let made = hurray_builder_new(0x11, ptr::null(), shape.as_ptr(), 1, &raw mut builder);
-        assert_eq!(made, 0);
-        assert_eq!(hurray_tensor_build(builder, &raw const memory, 1, &raw mut tensor), 0);
-        hurray_builder_free(builder);
-    }
+    let shape = [64];
+    // SAFETY: a size for the one dimension, and room for the pointer.
+    let made =
+        unsafe { hurray_builder_new(0x11, ptr::null(), shape.as_ptr(), 1, &raw mut builder) };
+    assert_eq!(made, 0);
+    // SAFETY: made just now; the memory lives to the end of the test.
+    let built = unsafe { hurray_tensor_build(builder, &raw const memory, 1, &raw mut tensor) };
+    assert_eq!(built, 0);
+    // SAFETY: it is used no more.
+    unsafe { hurray_builder_free(builder) };
 
     // Around, each holding what the one before handed over, and nothing copied.
     let mut holder = &own;
@@ -141,6 +156,7 @@ fn copies_of_the_library_exchange_tensors() {
     // Released by yet another thread.
     let tensor = tensor.expose_provenance();
     let free = holder.free;
+    // SAFETY: a tensor of that copy, which is used no more.
     let freeing = move || unsafe { free(ptr::with_exposed_provenance_mut(tensor)) };
     std::thread::spawn(freeing).join().unwrap();
     assert_eq!(RELEASED.load(Ordering::SeqCst), 1);

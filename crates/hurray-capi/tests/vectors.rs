@@ -3,21 +3,20 @@
 #![allow(
     missing_docs,
     unreachable_pub,
-    unsafe_code,
     clippy::unwrap_used,
     clippy::panic,
     clippy::indexing_slicing,
     clippy::arithmetic_side_effects,
-    clippy::undocumented_unsafe_blocks,
-    clippy::multiple_unsafe_ops_per_block,
-    clippy::string_slice,
-    reason = "a test may fail loudly; every pointer here is to a variable beside the call"
+    reason = "a test may fail loudly"
 )]
+#![allow(unsafe_code, reason = "the calls of C")]
+
+#[path = "../../hurray-format/tests/support/json.rs"]
+mod read;
 
 use std::ffi::CStr;
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::ptr;
+use std::{ptr, slice};
 
 use hurray::accept::HurrayAccept;
 use hurray::descriptor::{
@@ -29,6 +28,7 @@ use hurray::fields::{
     hurray_descriptor_shape,
 };
 use hurray::verdict::{HurrayVerdict, hurray_descriptor_verdict, hurray_file_verdict};
+use read::{integer, lines, path, unhex};
 use serde_json::Value;
 
 #[test]
@@ -37,6 +37,7 @@ fn descriptors_get_the_verdict_that_their_vector_names() {
     for line in lines("descriptors.jsonl") {
         let bytes = unhex(line["hex"].as_str().unwrap());
         let name = line["name"].as_str().unwrap();
+        // SAFETY: so many bytes are there, and what is accepted and the verdict are beside the call.
         let said = verdict(|verdict| unsafe {
             hurray_descriptor_verdict(bytes.as_ptr().cast(), bytes.len(), &accept(), verdict)
         });
@@ -54,29 +55,42 @@ fn descriptors_get_the_verdict_that_their_vector_names() {
 
 fn read_and_written_again(line: &Value, bytes: &[u8], name: &str) {
     let mut made = ptr::null_mut();
-    unsafe {
-        let status =
-            hurray_descriptor_decode(bytes.as_ptr().cast(), bytes.len(), &accept(), &raw mut made);
-        assert_eq!(status, 0, "{name}");
-        let descriptor = hurray_descriptor_borrow(made);
-        let expected = &line["expected"];
-        assert_eq!(expected["type_tag"], hurray_descriptor_dtype(descriptor), "{name}");
-        let shape = expected["shape"].as_array().unwrap();
-        assert_eq!(hurray_descriptor_rank(descriptor), shape.len(), "{name}");
-        for (k, size) in shape.iter().enumerate() {
-            assert_eq!(number(size), *hurray_descriptor_shape(descriptor).add(k), "{name}");
-        }
-        let offset = hurray_descriptor_byte_offset(descriptor);
-        assert_eq!(number(&expected["byte_offset"]), offset, "{name}");
-
-        let mut again = vec![0; hurray_descriptor_encoded_length(descriptor)];
-        let status = hurray_descriptor_encode(descriptor, again.as_mut_ptr().cast(), again.len());
-        assert_eq!(status, 0, "{name}");
-        if line["reencodes"] != false {
-            assert_eq!(again, bytes, "{name}");
-        }
-        hurray_descriptor_free(made);
+    // SAFETY: so many bytes are there, and the rest is beside the call.
+    let status = unsafe {
+        hurray_descriptor_decode(bytes.as_ptr().cast(), bytes.len(), &accept(), &raw mut made)
+    };
+    assert_eq!(status, 0, "{name}");
+    // SAFETY: it was made just now, and is freed below.
+    let descriptor = unsafe { hurray_descriptor_borrow(made) };
+    let expected = &line["expected"];
+    // SAFETY: its owner is not freed yet; so below.
+    assert_eq!(expected["type_tag"], unsafe { hurray_descriptor_dtype(descriptor) }, "{name}");
+    let sizes = expected["shape"].as_array().unwrap();
+    // SAFETY: as above.
+    let rank = unsafe { hurray_descriptor_rank(descriptor) };
+    // SAFETY: as above.
+    let shape = unsafe { hurray_descriptor_shape(descriptor) };
+    assert_eq!(rank, sizes.len(), "{name}");
+    if rank > 0 {
+        // SAFETY: there is a size for each dimension, as long as the descriptor is.
+        let shape = unsafe { slice::from_raw_parts(shape, rank) };
+        assert_eq!(shape, sizes.iter().map(integer).collect::<Vec<_>>(), "{name}");
     }
+    // SAFETY: as above.
+    let offset = unsafe { hurray_descriptor_byte_offset(descriptor) };
+    assert_eq!(integer(&expected["byte_offset"]), offset, "{name}");
+
+    // SAFETY: as above.
+    let mut again = vec![0; unsafe { hurray_descriptor_encoded_length(descriptor) }];
+    // SAFETY: as above; so many bytes are there.
+    let status =
+        unsafe { hurray_descriptor_encode(descriptor, again.as_mut_ptr().cast(), again.len()) };
+    assert_eq!(status, 0, "{name}");
+    if line["reencodes"] != false {
+        assert_eq!(again, bytes, "{name}");
+    }
+    // SAFETY: it is used no more.
+    unsafe { hurray_descriptor_free(made) };
 }
 
 #[test]
@@ -84,7 +98,8 @@ fn files_get_a_verdict_of_the_family_that_their_vector_names() {
     let (mut good, mut bad) = (0, 0);
     for line in lines("files.jsonl") {
         let name = line["name"].as_str().unwrap();
-        let bytes = fs::read(vectors().join(line["file"].as_str().unwrap())).unwrap();
+        let bytes = fs::read(path(line["file"].as_str().unwrap())).unwrap();
+        // SAFETY: as above.
         let said = verdict(|verdict| unsafe {
             hurray_file_verdict(bytes.as_ptr().cast(), bytes.len(), &accept(), verdict)
         });
@@ -105,9 +120,11 @@ fn files_get_a_verdict_of_the_family_that_their_vector_names() {
 
 /// The rule of the verdict that a call fills.
 fn verdict(call: impl FnOnce(*mut HurrayVerdict) -> i32) -> Option<String> {
+    // SAFETY: zeros are a value of every field.
     let mut verdict: HurrayVerdict = unsafe { std::mem::zeroed() };
     verdict.struct_size = u32::try_from(size_of::<HurrayVerdict>()).unwrap();
     assert_eq!(call(&raw mut verdict), 0);
+    // SAFETY: whatever text the call left is good to the end of this thread's next call.
     let text = |text| unsafe { CStr::from_ptr(text) }.to_str().unwrap().to_owned();
     assert_eq!(verdict.status == 0, verdict.rule.is_null());
     assert_eq!(verdict.status == 0, text(verdict.message).is_empty());
@@ -115,6 +132,7 @@ fn verdict(call: impl FnOnce(*mut HurrayVerdict) -> i32) -> Option<String> {
 }
 
 fn accept() -> HurrayAccept {
+    // SAFETY: zeros are a value of every field.
     let mut accept: HurrayAccept = unsafe { std::mem::zeroed() };
     accept.struct_size = u32::try_from(size_of::<HurrayAccept>()).unwrap();
     accept.dtypes = 0x7FFF;
@@ -123,24 +141,4 @@ fn accept() -> HurrayAccept {
     accept.devices = 0x7FFF;
     accept.compositions = 0x7FFF;
     accept
-}
-
-fn vectors() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors")
-}
-
-fn lines(file: &str) -> Vec<Value> {
-    let text = fs::read_to_string(vectors().join(file)).unwrap();
-    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-}
-
-fn number(value: &Value) -> u64 {
-    value.as_u64().unwrap_or_else(|| value.as_str().unwrap().parse().unwrap())
-}
-
-fn unhex(digits: &str) -> Vec<u8> {
-    (0..digits.len())
-        .step_by(2)
-        .map(|at| u8::from_str_radix(&digits[at..at + 2], 16).unwrap())
-        .collect()
 }

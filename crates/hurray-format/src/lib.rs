@@ -41,11 +41,13 @@ pub use file::{
     KvArray, KvKind, KvValue, Placement, RESERVED_KEYS, SEQUENCE_LENGTHS_KEY, Sections, TensorPlan,
     TensorView, Trailer,
 };
+pub use layout::tag as layout_tag;
 pub use layout::{
     BlockPaged, CompositeHead, Composition, Compressed, Coo, Csf, Entries, Hilbert, KvRole, Layout,
     LayoutKind, Morton, Order, PrivateLayout, TileLevel, Tiled,
 };
 pub use limits::Limits;
+pub use quant::tag as scheme_tag;
 pub use quant::{Mxfp, NF4_TABLE, Nf4, PerBlock, PerChannel, PerTensor, Quantization};
 pub use rules::{Fault, Rule};
 pub use shape::DYNAMIC;

@@ -32,6 +32,8 @@ impl Limits {
     pub const TILED_DEPTH: usize = 8;
     /// The highest rank the format has.
     pub const RANK: u32 = 64;
+    /// The most buffers a descriptor has: its table counts them in a byte.
+    pub const BUFFERS: usize = 0xFF;
 
     pub(crate) const DEFAULT: Self = Self {
         descriptor_bytes: 1 << 20,

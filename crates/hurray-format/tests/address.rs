@@ -14,7 +14,7 @@
 mod support;
 
 use hurray_format::*;
-use serde_json::Value as Json;
+use support::layouts::dense;
 use support::{integer, integers, lines};
 
 #[test]
@@ -23,7 +23,7 @@ fn every_element_lies_where_the_vectors_say() {
     assert_eq!(vectors.len(), 81);
     for line in &vectors {
         let name = line["id"].as_str().unwrap();
-        let tensor = tensor(line).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let tensor = dense(line);
         let index = integers(&line["index"]);
         let found = tensor.locate(&index).unwrap_or_else(|error| panic!("{name}: {error}"));
 
@@ -50,7 +50,7 @@ fn every_element_lies_where_the_vectors_say() {
 fn six_bit_elements_lie_in_their_slot_of_their_group() {
     let mut count = 0;
     for line in lines("address.jsonl").iter().filter(|line| line["group_byte"].is_u64()) {
-        let found = tensor(line).unwrap().locate(&integers(&line["index"])).unwrap();
+        let found = dense(line).locate(&integers(&line["index"])).unwrap();
         let first_bit = integer(&line["group_byte"]) * 8 + integer(&line["group_slot"]) * 6;
         assert_eq!(found.byte * 8 + u64::from(found.bit), first_bit, "{}", line["id"]);
         count += 1;
@@ -64,56 +64,4 @@ fn offset_of(place: Location, tensor: &Descriptor) -> i64 {
     let width = i64::from(tensor.dtype().bits());
     assert_eq!(bits % width, 0);
     bits / width
-}
-
-fn tensor(line: &Json) -> Result<Descriptor> {
-    let dtype = Dtype::from_tag(line["type_tag"].as_u64().unwrap() as u8).unwrap();
-    assert_eq!(dtype.name(), line["type"]);
-    Descriptor::builder(dtype, &integers(&line["shape"]))
-        .byte_offset(integer(&line["byte_offset"]))
-        .layout(layout(&line["layout"]))
-        .build()
-}
-
-fn layout(json: &Json) -> Layout {
-    match json["kind"].as_str().unwrap() {
-        "row" => Layout::RowMajor,
-        "col" => Layout::ColumnMajor,
-        "strided" => Layout::strided(signed(&json["strides"])),
-        "morton" => {
-            Layout::morton(integers(&json["bits"]).iter().map(|n| *n as u32).collect::<Vec<_>>())
-        }
-        "hilbert" => Layout::Hilbert(Hilbert { order: integer(&json["order"]) as u32 }),
-        "tiled" => {
-            let mut levels = Vec::new();
-            let inner = tile(json, &mut levels);
-            Layout::tiled(Tiled { levels, inner })
-        }
-        other => panic!("{other}"),
-    }
-}
-
-/// Appends the record and those nested in it; gives the order inside the smallest tile.
-fn tile(json: &Json, levels: &mut Vec<TileLevel>) -> Order {
-    levels.push(TileLevel {
-        tile_shape: integers(&json["tile_shape"]).into(),
-        outer: order(&json["outer"], &json["outer_strides"]),
-    });
-    match json["inner"].as_str().unwrap() {
-        "tiled" => tile(&json["inner_tiled"], levels),
-        _ => order(&json["inner"], &json["inner_strides"]),
-    }
-}
-
-fn order(name: &Json, strides: &Json) -> Order {
-    match name.as_str().unwrap() {
-        "row" => Order::RowMajor,
-        "col" => Order::ColumnMajor,
-        "strided" => Order::Strided(signed(strides).into()),
-        other => panic!("{other}"),
-    }
-}
-
-fn signed(json: &Json) -> Vec<i64> {
-    json.as_array().unwrap().iter().map(|n| n.as_i64().unwrap()).collect()
 }

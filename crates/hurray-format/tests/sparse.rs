@@ -16,6 +16,7 @@ mod support;
 
 use hurray_format::*;
 use serde_json::Value as Json;
+use support::layouts::sparse;
 use support::{integer, integers, lines, over, refused_at, words};
 
 #[test]
@@ -24,7 +25,7 @@ fn every_query_finds_what_the_vectors_say() {
     assert_eq!(vectors.len(), 12);
     for line in &vectors {
         let name = line["id"].as_str().unwrap();
-        let (tensor, buffers) = tensor(line);
+        let (tensor, buffers) = sparse(line);
         let buffers: Vec<&[u8]> = buffers.iter().map(Vec::as_slice).collect();
         assert_eq!(tensor.check_contents(&buffers), Ok(()), "{name}");
 
@@ -61,7 +62,7 @@ fn every_query_finds_what_the_vectors_say() {
 #[test]
 fn entries_come_in_the_order_in_which_they_are_stored() {
     for line in &lines("sparse.jsonl") {
-        let (tensor, buffers) = tensor(line);
+        let (tensor, buffers) = sparse(line);
         let buffers: Vec<&[u8]> = buffers.iter().map(Vec::as_slice).collect();
         let Some(nnz) = tensor.layout().nnz() else {
             assert_eq!(tensor.entries(&buffers).unwrap_err().rule(), Rule::IndexNoAddress);
@@ -134,73 +135,6 @@ fn value_at(dtype: Dtype, place: Location, bytes: &[u8]) -> f64 {
         Kind::Signed => f64::from((bits << (32 - width)).cast_signed() >> (32 - width)),
         _ => f64::from(bits),
     }
-}
-
-fn tensor(line: &Json) -> (Descriptor, Vec<Vec<u8>>) {
-    let dtype = Dtype::from_name(line["type"].as_str().unwrap()).unwrap();
-    let nnz = line["nnz"].as_u64().unwrap_or_default();
-    let arrays = &line["buffers"];
-    let array = |key: &str| words(&integers(&arrays[key]));
-    let (layout, buffers) = match line["layout"].as_str().unwrap() {
-        "coo" => (
-            Layout::Coo(Coo { nnz, is_sorted: line["is_sorted"] == 1 }),
-            vec![pack(dtype, &arrays["values"]), array("indices")],
-        ),
-        "csr" => (
-            Layout::Csr(Compressed { nnz }),
-            vec![pack(dtype, &arrays["values"]), array("col_indices"), array("row_ptr")],
-        ),
-        "csc" => (
-            Layout::Csc(Compressed { nnz }),
-            vec![pack(dtype, &arrays["values"]), array("row_indices"), array("col_ptr")],
-        ),
-        "csf" => {
-            let mode_order: Vec<u32> =
-                integers(&line["mode_order"]).iter().map(|mode| *mode as u32).collect();
-            let mut buffers = vec![pack(dtype, &arrays["values"])];
-            for level in 0..mode_order.len() {
-                buffers.push(words(&integers(&arrays["pos"][level])));
-                buffers.push(words(&integers(&arrays["crd"][level])));
-            }
-            (Layout::Csf(Csf { nnz, mode_order: mode_order.into() }), buffers)
-        }
-        "block_paged" => (
-            Layout::BlockPaged(BlockPaged {
-                page_size: integer(&line["page_size"]) as u32,
-                num_pages: integer(&line["num_pages"]),
-                num_seqs: integer(&line["num_seqs"]) as u32,
-                kv_role: KvRole::Key,
-                layer_index: None,
-                wide_indices: true,
-            }),
-            vec![pack(dtype, &arrays["page_pool"]), array("block_table"), array("seq_ptr")],
-        ),
-        other => panic!("{other}"),
-    };
-    let handles: Vec<_> = buffers.iter().map(|b| BufferHandle::cpu(b.len() as u64)).collect();
-    let tensor = Descriptor::builder(dtype, &integers(&line["shape"]))
-        .layout(layout)
-        .buffers(handles)
-        .build()
-        .unwrap_or_else(|error| panic!("{}: {error}", line["id"]));
-    (tensor, buffers)
-}
-
-fn pack(dtype: Dtype, values: &Json) -> Vec<u8> {
-    let values = values.as_array().unwrap();
-    let mut bytes = vec![0; dtype.bytes_for(values.len() as u128).unwrap() as usize];
-    let width = dtype.bits() as usize;
-    for (n, value) in values.iter().enumerate() {
-        let bits = match dtype.kind() {
-            Kind::Float => u64::from((value.as_f64().unwrap() as f32).to_bits()),
-            _ => value.as_i64().unwrap() as u64,
-        };
-        for k in 0..width {
-            let at = n * width + k;
-            bytes[at / 8] |= ((bits >> k & 1) as u8) << (at % 8);
-        }
-    }
-    bytes
 }
 
 /// What is found out about these buffers: every element looked up, then all of them

@@ -270,3 +270,28 @@ struct ReleasedMemory;
 /// }
 /// ```
 struct APromise;
+
+/// What is held is known to this library alone: nobody else says what an offer's buffers are.
+///
+/// ```
+/// use hurray_tensor::{Buffer, BufferMut, Held};
+/// let buffer = BufferMut::zeroed(64)?.freeze();
+/// let mut length = 0;
+/// buffer.each_buffer(&mut |seen: &Buffer| length += seen.byte_size());
+/// assert_eq!(length, 64);
+/// # Ok::<(), hurray_tensor::Error>(())
+/// ```
+///
+/// ```compile_fail,E0277
+/// use hurray_tensor::{Buffer, Held, Result};
+/// #[derive(Clone)]
+/// struct Nothing;
+/// impl Held for Nothing {
+///     type OnHost = Self;
+///     fn each_buffer(&self, _: &mut dyn FnMut(&Buffer)) {}
+///     fn on_host(self) -> Result<Self> {
+///         Ok(self)
+///     }
+/// }
+/// ```
+struct WhatIsHeld;

@@ -187,7 +187,8 @@ impl DescriptorBuilder {
 
     /// The buffer table: the layout's own buffers, then those of quantization parameters.
     pub fn buffers(mut self, buffers: impl IntoIterator<Item = BufferHandle>) -> Self {
-        self.buffers = Some(buffers.into_iter().collect());
+        // One more than there can be is enough to be refused.
+        self.buffers = Some(buffers.into_iter().take(Limits::BUFFERS.saturating_add(1)).collect());
         self
     }
 
@@ -230,9 +231,9 @@ impl DescriptorBuilder {
             return Err(Error::new(Rule::DescriptorRankTooLarge, "rank", 16, found, expected));
         }
         let buffers = buffers.unwrap_or_else(|| least_buffers(&descriptor));
-        if buffers.len() > usize::from(u8::MAX) {
+        if buffers.len() > Limits::BUFFERS {
             let found = Value::Unsigned(as_offset(buffers.len()));
-            let expected = Expected::AtMost(u64::from(u8::MAX));
+            let expected = Expected::AtMost(as_offset(Limits::BUFFERS));
             let rule = Rule::DescriptorBufferCountAboveTable;
             return Err(Error::new(rule, "buffer_count", 0, found, expected));
         }

@@ -251,7 +251,7 @@ fn read<'a, T: Trace, R: Reading<'a>>(
             .into());
     }
     let mut fields_known = true;
-    if layout_tag != 0x01 {
+    if layout_tag != layout::tag::ROW_MAJOR {
         let refuse = |rule, expected| {
             header.refuse(rule, 15, "layout_tag", Value::Tag(u64::from(layout_tag)), expected)
         };
@@ -280,7 +280,7 @@ fn read<'a, T: Trace, R: Reading<'a>>(
     let mut table = 0;
     // Where the fields of an unknown layout end, and what follows, cannot be told.
     if fields_known {
-        if layout_tag != 0x01 {
+        if layout_tag != layout::tag::ROW_MAJOR {
             layout = r.apart(|r| Layout::load(r, layout_tag, &shape, accept))?;
         }
         let count = r.block::<1>("buffer table")?;
@@ -296,7 +296,7 @@ fn read<'a, T: Trace, R: Reading<'a>>(
     // Most descriptors: row-major, with no more sections but quantization. The rules are
     // those of all, and cost little where so much is known.
     let is_whole = |r: &Reader<'a, '_, T>| r.left() == 0 && input.len() == as_index(length);
-    if let (Some(dtype), 0x01, 0) = (dtype, layout_tag, flags)
+    if let (Some(dtype), layout::tag::ROW_MAJOR, 0) = (dtype, layout_tag, flags)
         && is_whole(&r)
     {
         let mut plain = DescriptorRef::plain(head, dtype, shape, byte_offset, buffers);
@@ -327,7 +327,7 @@ fn read<'a, T: Trace, R: Reading<'a>>(
             unknown = unknown.or(Some(error));
         }
     }
-    if layout_tag == 0x01
+    if layout_tag == layout::tag::ROW_MAJOR
         && flags == flag::QUANTIZATION
         && kept
         && is_whole(&r)

@@ -16,6 +16,7 @@ mod order;
 mod private;
 mod sizes;
 mod table;
+pub mod tag;
 mod tiled;
 
 use alloc::boxed::Box;
@@ -65,29 +66,29 @@ use crate::wire::{Array, Borrowed, List, Owned, Reader, Storage, Trace, Writer};
 #[repr(u8)]
 pub enum Layout<S: Storage = Owned> {
     /// The last dimension varies fastest.
-    RowMajor = 0x01,
+    RowMajor = tag::ROW_MAJOR,
     /// The first dimension varies fastest.
-    ColumnMajor = 0x02,
+    ColumnMajor = tag::COLUMN_MAJOR,
     /// A step in elements for each dimension; negative and 0 are legal.
-    Strided(S::Numbers<i64>) = 0x03,
+    Strided(S::Numbers<i64>) = tag::STRIDED,
     /// Tiles, stored whole.
-    Tiled(Box<Tiled<S>>) = 0x04,
+    Tiled(Box<Tiled<S>>) = tag::TILED,
     /// Z-order.
-    Morton(Morton<S>) = 0x05,
+    Morton(Morton<S>) = tag::MORTON,
     /// The index of each stored entry.
-    Coo(Coo) = 0x06,
+    Coo(Coo) = tag::COO,
     /// Compressed rows.
-    Csr(Compressed) = 0x07,
+    Csr(Compressed) = tag::CSR,
     /// Compressed columns.
-    Csc(Compressed) = 0x08,
+    Csc(Compressed) = tag::CSC,
     /// A tree of coordinates.
-    Csf(Csf<S>) = 0x09,
+    Csf(Csf<S>) = tag::CSF,
     /// Pages found through a block table.
-    BlockPaged(BlockPaged) = 0x0A,
+    BlockPaged(BlockPaged) = tag::BLOCK_PAGED,
     /// Made of the tensors that follow.
-    Composite(CompositeHead) = 0x0B,
+    Composite(CompositeHead) = tag::COMPOSITE,
     /// Along a Hilbert curve.
-    Hilbert(Hilbert) = 0x40,
+    Hilbert(Hilbert) = tag::HILBERT,
     /// By agreement.
     Private(PrivateLayout<S>) = 0xF0,
 }
@@ -145,18 +146,18 @@ impl<'a> Layout<Borrowed<'a>> {
     ) -> Result<Self> {
         let rank = shape.len();
         Ok(match tag {
-            0x01 => Self::RowMajor,
-            0x02 => Self::ColumnMajor,
-            0x03 => Self::Strided(r.array("layout fields", "strides", rank)?),
-            0x04 => Self::Tiled(Box::new(Tiled::load(r, rank)?)),
-            0x05 => Self::Morton(Morton::load(r, shape)?),
-            0x06 => Self::Coo(Coo::load(r)?),
-            0x07 => Self::Csr(Compressed::load(r, rank, &ROWS)?),
-            0x08 => Self::Csc(Compressed::load(r, rank, &COLUMNS)?),
-            0x09 => Self::Csf(Csf::load(r, rank)?),
-            0x0A => Self::BlockPaged(BlockPaged::load(r, rank)?),
-            0x0B => Self::Composite(CompositeHead::load(r, accept)?),
-            0x40 => Self::Hilbert(Hilbert::load(r, shape)?),
+            tag::ROW_MAJOR => Self::RowMajor,
+            tag::COLUMN_MAJOR => Self::ColumnMajor,
+            tag::STRIDED => Self::Strided(r.array("layout fields", "strides", rank)?),
+            tag::TILED => Self::Tiled(Box::new(Tiled::load(r, rank)?)),
+            tag::MORTON => Self::Morton(Morton::load(r, shape)?),
+            tag::COO => Self::Coo(Coo::load(r)?),
+            tag::CSR => Self::Csr(Compressed::load(r, rank, &ROWS)?),
+            tag::CSC => Self::Csc(Compressed::load(r, rank, &COLUMNS)?),
+            tag::CSF => Self::Csf(Csf::load(r, rank)?),
+            tag::BLOCK_PAGED => Self::BlockPaged(BlockPaged::load(r, rank)?),
+            tag::COMPOSITE => Self::Composite(CompositeHead::load(r, accept)?),
+            tag::HILBERT => Self::Hilbert(Hilbert::load(r, shape)?),
             _ => Self::Private(PrivateLayout::load(r, tag)?),
         })
     }
@@ -185,18 +186,18 @@ impl<S: Storage> Layout<S> {
     #[inline]
     pub fn tag(&self) -> u8 {
         match self {
-            Self::RowMajor => 0x01,
-            Self::ColumnMajor => 0x02,
-            Self::Strided(_) => 0x03,
-            Self::Tiled(_) => 0x04,
-            Self::Morton(_) => 0x05,
-            Self::Coo(_) => 0x06,
-            Self::Csr(_) => 0x07,
-            Self::Csc(_) => 0x08,
-            Self::Csf(_) => 0x09,
-            Self::BlockPaged(_) => 0x0A,
-            Self::Composite(_) => 0x0B,
-            Self::Hilbert(_) => 0x40,
+            Self::RowMajor => tag::ROW_MAJOR,
+            Self::ColumnMajor => tag::COLUMN_MAJOR,
+            Self::Strided(_) => tag::STRIDED,
+            Self::Tiled(_) => tag::TILED,
+            Self::Morton(_) => tag::MORTON,
+            Self::Coo(_) => tag::COO,
+            Self::Csr(_) => tag::CSR,
+            Self::Csc(_) => tag::CSC,
+            Self::Csf(_) => tag::CSF,
+            Self::BlockPaged(_) => tag::BLOCK_PAGED,
+            Self::Composite(_) => tag::COMPOSITE,
+            Self::Hilbert(_) => tag::HILBERT,
             Self::Private(private) => private.tag,
         }
     }

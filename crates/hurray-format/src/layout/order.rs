@@ -1,6 +1,7 @@
 //! The three plain orders: row-major, column-major, strided. They address a tensor's
 //! elements, and inside [`Tiled`](super::Tiled) the tiles and what is in a tile.
 
+use super::tag;
 use crate::limits::Limits;
 use crate::wire::{Array, List, Owned, Storage};
 
@@ -39,12 +40,12 @@ impl Reach {
 }
 
 impl<S: Storage> Order<S> {
-    /// Its tag inside a tiled record: 1, 2 or 3, as the layouts of those names have.
+    /// Its tag inside a tiled record, which is that of the layout of its name.
     pub fn tag(&self) -> u8 {
         match self {
-            Self::RowMajor => 1,
-            Self::ColumnMajor => 2,
-            Self::Strided(_) => 3,
+            Self::RowMajor => tag::ROW_MAJOR,
+            Self::ColumnMajor => tag::COLUMN_MAJOR,
+            Self::Strided(_) => tag::STRIDED,
         }
     }
 

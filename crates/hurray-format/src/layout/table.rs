@@ -1,7 +1,7 @@
 //! One row for each layout: its name, what it is about, its buffers and the rules that
 //! every layout has.
 
-use super::LayoutKind;
+use super::{LayoutKind, tag};
 use crate::accept::Accept;
 use crate::error::Result;
 use crate::rules::Rule;
@@ -102,20 +102,20 @@ pub(super) const PRIVATE: Row =
     Row { kind: LayoutKind::Private, buffers: None, ..dense("private") };
 
 /// The name of a layout tag, or the rule that the tag breaks.
-pub(crate) const fn tag_name(tag: u8) -> Result<&'static str, Rule> {
-    Ok(match tag {
-        0x01 => ROW_MAJOR.name,
-        0x02 => COLUMN_MAJOR.name,
-        0x03 => STRIDED.name,
-        0x04 => TILED.name,
-        0x05 => MORTON.name,
-        0x06 => COO.name,
-        0x07 => CSR.name,
-        0x08 => CSC.name,
-        0x09 => CSF.name,
-        0x0A => BLOCK_PAGED.name,
-        0x0B => COMPOSITE.name,
-        0x40 => HILBERT.name,
+pub(crate) const fn tag_name(found: u8) -> Result<&'static str, Rule> {
+    Ok(match found {
+        tag::ROW_MAJOR => ROW_MAJOR.name,
+        tag::COLUMN_MAJOR => COLUMN_MAJOR.name,
+        tag::STRIDED => STRIDED.name,
+        tag::TILED => TILED.name,
+        tag::MORTON => MORTON.name,
+        tag::COO => COO.name,
+        tag::CSR => CSR.name,
+        tag::CSC => CSC.name,
+        tag::CSF => CSF.name,
+        tag::BLOCK_PAGED => BLOCK_PAGED.name,
+        tag::COMPOSITE => COMPOSITE.name,
+        tag::HILBERT => HILBERT.name,
         0xF0..=0xFE => PRIVATE.name,
         0x00 | 0xFF => return Err(Rule::LayoutInvalidTag),
         0x80..=0xEF => return Err(Rule::LayoutReservedTag),

@@ -6,6 +6,7 @@
 use alloc::vec::Vec;
 
 use super::order::{Order, Reach};
+use super::tag;
 use crate::error::{Error, Expected, Result, Value};
 use crate::limits::Limits;
 use crate::rules::Rule;
@@ -87,11 +88,11 @@ impl<'a> Tiled<Borrowed<'a>> {
                 let found = Value::Tag(u64::from(found));
                 Err(block.refuse(rule, at, name, found, Expected::OneOf(expected)))
             };
-            if !matches!(outer, 1..=3) {
+            if !matches!(outer, tag::ROW_MAJOR..=tag::STRIDED) {
                 let rule = Rule::LayoutTiledOuterLayout;
                 return refuse(rule, 0, "outer_layout", outer, "0x01, 0x02 or 0x03");
             }
-            if !matches!(inner, 1..=4) {
+            if !matches!(inner, tag::ROW_MAJOR..=tag::TILED) {
                 let rule = Rule::LayoutTiledInnerLayout;
                 return refuse(rule, 1, "inner_layout", inner, "0x01 to 0x04");
             }
@@ -102,7 +103,7 @@ impl<'a> Tiled<Borrowed<'a>> {
                 dense(&outer, grid.map(|(n, t)| n.div_ceil(t)), "outer_strides", r.position())?;
             }
             levels.push(TileLevel { tile_shape, outer });
-            if inner != 4 {
+            if inner != tag::TILED {
                 let inner = order(r, inner, "inner_strides", rank)?;
                 dense(&inner, tile_shape.iter(), "inner_strides", r.position())?;
                 return Ok(Self { levels, inner });
@@ -113,13 +114,13 @@ impl<'a> Tiled<Borrowed<'a>> {
 
 fn order<'a, T: Trace>(
     r: &mut Reader<'a, '_, T>,
-    tag: u8,
+    found: u8,
     name: &'static str,
     rank: usize,
 ) -> Result<Order<Borrowed<'a>>> {
-    Ok(match tag {
-        1 => Order::RowMajor,
-        2 => Order::ColumnMajor,
+    Ok(match found {
+        tag::ROW_MAJOR => Order::RowMajor,
+        tag::COLUMN_MAJOR => Order::ColumnMajor,
         _ => Order::Strided(r.array::<i64>("layout fields", name, rank)?),
     })
 }
@@ -179,7 +180,7 @@ impl<S: Storage> Tiled<S> {
         let last = self.levels.len().saturating_sub(1);
         for (depth, level) in self.levels.iter().enumerate() {
             level.tile_shape.iter().for_each(|size| w.u64(size));
-            let inner = if depth == last { self.inner.tag() } else { 4 };
+            let inner = if depth == last { self.inner.tag() } else { tag::TILED };
             w.block(&[level.outer.tag(), inner, 0, 0]);
             strides(&level.outer, w);
         }

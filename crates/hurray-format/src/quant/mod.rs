@@ -8,6 +8,7 @@ mod affine;
 mod mxfp;
 mod nf4;
 mod parameters;
+pub mod tag;
 
 pub use affine::{PerBlock, PerChannel, PerTensor};
 pub use mxfp::Mxfp;
@@ -112,7 +113,7 @@ impl<'a> Quantization<Borrowed<'a>> {
         let flags = r.flags16(&head, 2, "flags");
         let payload = u64::from(length).saturating_sub(4);
 
-        let is_named = matches!(tag, 0x01..=0x05);
+        let is_named = matches!(tag, tag::PER_TENSOR..=tag::MXFP);
         if !is_named && let Some((rule, expected)) = tag_fault(tag, context.accept) {
             let found = Value::Tag(u64::from(tag));
             let error = head.refuse(rule, 0, "scheme_tag", found, expected);
@@ -133,7 +134,7 @@ impl<'a> Quantization<Borrowed<'a>> {
             let rule = Rule::QuantSchemeVersion;
             return Err(head.refuse(rule, 1, "scheme_version", found, Expected::Exactly(1)));
         }
-        let known_flags = if matches!(tag, 2 | 3) { 1 } else { 0 };
+        let known_flags = if matches!(tag, tag::PER_CHANNEL | tag::PER_BLOCK) { 1 } else { 0 };
         if flags & !known_flags != 0 {
             let found = Value::Tag(u64::from(flags));
             let rule = Rule::QuantReservedFlag;
@@ -141,8 +142,8 @@ impl<'a> Quantization<Borrowed<'a>> {
             return Err(head.refuse(rule, 2, "flags", found, expected));
         }
         let size: u64 = match tag {
-            2 => 20,
-            3 => 24,
+            tag::PER_CHANNEL => 20,
+            tag::PER_BLOCK => 24,
             _ => 16,
         };
         if u64::from(length) < size {
@@ -150,10 +151,10 @@ impl<'a> Quantization<Borrowed<'a>> {
         }
         let symmetric = flags & 1 == 1;
         *place = Some(match tag {
-            1 => Self::PerTensor(PerTensor::load(r, context)?),
-            2 => Self::PerChannel(PerChannel::load(r, context, symmetric)?),
-            3 => Self::PerBlock(PerBlock::load(r, context, symmetric)?),
-            4 => Self::Nf4(Nf4::load(r, context)?),
+            tag::PER_TENSOR => Self::PerTensor(PerTensor::load(r, context)?),
+            tag::PER_CHANNEL => Self::PerChannel(PerChannel::load(r, context, symmetric)?),
+            tag::PER_BLOCK => Self::PerBlock(PerBlock::load(r, context, symmetric)?),
+            tag::NF4 => Self::Nf4(Nf4::load(r, context)?),
             _ => Self::Mxfp(Mxfp::load(r, context)?),
         });
         // Bytes after the known fields belong to a later version: stepped over, not kept.
@@ -200,11 +201,11 @@ impl<S: Storage> Quantization<S> {
     /// Its tag on the wire.
     pub const fn tag(&self) -> u8 {
         match self {
-            Self::PerTensor(_) => 1,
-            Self::PerChannel(_) => 2,
-            Self::PerBlock(_) => 3,
-            Self::Nf4(_) => 4,
-            Self::Mxfp(_) => 5,
+            Self::PerTensor(_) => tag::PER_TENSOR,
+            Self::PerChannel(_) => tag::PER_CHANNEL,
+            Self::PerBlock(_) => tag::PER_BLOCK,
+            Self::Nf4(_) => tag::NF4,
+            Self::Mxfp(_) => tag::MXFP,
             Self::Private { tag, .. } => *tag,
         }
     }

@@ -198,7 +198,10 @@ fn bytes_of(storage: &CpuStorage) -> Result<(Dtype, &[u8])> {
         CpuStorage::F16(elements) => typed(elements),
         CpuStorage::F32(elements) => typed(elements),
         CpuStorage::F64(elements) => typed(elements),
-        CpuStorage::F8E4M3(elements) => (Dtype::Float8E4M3, single_bytes(elements)),
+        CpuStorage::F8E4M3(elements) => {
+            // SAFETY: floats of 8 bits.
+            (Dtype::Float8E4M3, unsafe { single_bytes(elements) })
+        }
         CpuStorage::F8E8M0(bytes) => (Dtype::Float8E8M0, bytes),
         CpuStorage::F4(_) => return Err(no_type(Dtype::Float4E2M1)),
         CpuStorage::F6E2M3(_) => return Err(no_type(Dtype::Float6E2M3)),
@@ -206,11 +209,14 @@ fn bytes_of(storage: &CpuStorage) -> Result<(Dtype, &[u8])> {
     })
 }
 
-/// Values of one byte as bytes.
-fn single_bytes<T: Copy>(elements: &[T]) -> &[u8] {
+/// Numbers of one byte as bytes.
+///
+/// # Safety
+///
+/// `T` must be a number: initialised wherever there is one.
+unsafe fn single_bytes<T: Copy>(elements: &[T]) -> &[u8] {
     const { assert!(size_of::<T>() == 1) };
-    // SAFETY: as many bytes as there are elements, each of one byte, which is initialised: a
-    // value of one byte has no room for padding.
+    // SAFETY: as many bytes as there are elements, each a number of one byte.
     unsafe { std::slice::from_raw_parts(elements.as_ptr().cast(), elements.len()) }
 }
 

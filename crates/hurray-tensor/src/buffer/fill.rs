@@ -217,11 +217,20 @@ impl Buffer {
     ///
     /// As [`host_bytes`](Self::host_bytes); out of memory.
     pub fn copy_to_host(&self) -> Result<BufferMut> {
+        self.copy_to_host_at(Alignment::LINE)
+    }
+
+    /// The same, at a multiple of `alignment`.
+    ///
+    /// # Errors
+    ///
+    /// As [`copy_to_host`](Self::copy_to_host).
+    pub fn copy_to_host_at(&self, alignment: Alignment) -> Result<BufferMut> {
         const ZEROS: [u8; 64] = [0; 64];
         let bytes = self.host_bytes()?;
         let lead = usize::try_from(self.lead()).unwrap_or(0);
         let front = ZEROS.get(..lead).unwrap_or(&ZEROS);
-        let mut copy = Unfilled::new(Alignment::LINE, lead.saturating_add(bytes.len()))?;
+        let mut copy = Unfilled::new(alignment, lead.saturating_add(bytes.len()))?;
         copy.write_all(front)
             .and_then(|()| copy.write_all(bytes))
             .map_err(|error| Error::io("copy", error))?;

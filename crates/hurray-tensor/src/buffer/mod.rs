@@ -64,6 +64,13 @@ pub struct Returned<T> {
 }
 
 /// Only why; what was given is dropped.
+impl<T> From<Returned<T>> for Error {
+    fn from(returned: Returned<T>) -> Self {
+        returned.error
+    }
+}
+
+/// The same.
 impl<T> From<Box<Returned<T>>> for Error {
     fn from(returned: Box<Returned<T>>) -> Self {
         returned.error
@@ -79,6 +86,16 @@ impl Buffer {
     pub(crate) fn whole(memory: Shared) -> Self {
         let length = memory.region.length;
         Self { memory, start: 0, length }
+    }
+
+    /// From the first byte of its memory to its own.
+    pub(crate) fn start(&self) -> u64 {
+        self.start
+    }
+
+    /// What keeps its memory, where that is an `O`.
+    pub(crate) fn keeper<O: std::any::Any + Sync>(&self) -> Option<&O> {
+        self.memory.keeper()
     }
 
     /// Its length in bytes as a tensor's handle counts it: from the multiple of 64 at or
@@ -172,9 +189,15 @@ impl Buffer {
     /// A part of it, without a copy. Parts start at multiples of 64; a tensor that starts
     /// elsewhere moves its `byte_offset`.
     ///
+    /// The range counts as a tensor's handle does, from the multiple of 64 at or below the first
+    /// byte: of adopted memory that starts elsewhere the first [`lead`](Self::lead) bytes of that
+    /// are not the buffer's own, and where a vector starts is up to the allocator. Code that cuts
+    /// adopted memory at offsets of its own adds `lead` to them.
+    ///
     /// # Errors
     ///
-    /// `memory.range`, `memory.slice-unaligned`.
+    /// `memory.range` beyond the end, and for a part that would lie in front of the first byte
+    /// alone; `memory.slice-unaligned`.
     pub fn slice(&self, range: std::ops::Range<u64>) -> Result<Self> {
         if range.start > range.end || range.end > self.length {
             let found = Value::Unsigned(range.end.max(range.start));

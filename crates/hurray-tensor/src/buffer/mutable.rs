@@ -98,13 +98,12 @@ fn host_writable(buffer: &mut Buffer) -> Result<()> {
 
 /// Why the buffer may not be written to, if it may not.
 fn writable(buffer: &mut Buffer) -> Result<()> {
-    if !buffer.is_writable() {
-        return Err(refuse(Rule::MemoryReadOnly, "memory", Value::None, Expected::Unsaid));
-    }
-    if !buffer.is_sole() {
-        return Err(refuse(Rule::MemoryShared, "memory", Value::None, Expected::Unsaid));
-    }
-    Ok(())
+    let rule = match () {
+        () if !buffer.is_writable() => Rule::MemoryReadOnly,
+        () if !buffer.is_sole() => Rule::MemoryShared,
+        () => return Ok(()),
+    };
+    Err(refuse(rule, "memory", Value::None, Expected::Unsaid))
 }
 
 impl Deref for BufferMut {

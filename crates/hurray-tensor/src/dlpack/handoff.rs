@@ -68,6 +68,7 @@ pub enum Others {
     /// out as a slice; a copy is one that the CPU may look at.
     Write,
     /// Nothing: the producer gave it away. It may be written to here, unless it is marked
-    /// read-only. A struct that says it is a copy is always given away.
+    /// read-only. A struct that says it is a copy is given away too, unless others
+    /// [write](Self::Write) to it by the caller's word.
     Nothing,
 }

@@ -8,7 +8,7 @@ use std::{ptr, slice};
 use hurray_format::{Dtype, Expected, Layout, Limits, Rule, Value};
 
 use super::COPY_BYTES;
-use super::copy::{Place, Source};
+use super::copy::{Copy, above};
 use super::device::{self, Handle};
 use super::dtype::{Stored, stored};
 use super::foreign::Foreign;
@@ -25,6 +25,7 @@ use crate::error::{Error, Result};
 use crate::memory::{Region, as_u64, refuse};
 use crate::offered::{Fence, Offered};
 use crate::tensor::Tensor;
+use crate::tensor::bits::Bits;
 
 /// How managed tensors are taken over.
 #[derive(Clone, Copy, Debug)]
@@ -69,8 +70,8 @@ impl Import<'_> {
             let copy = reading.copy(self.copy_bytes)?;
             drop(foreign);
             // It was read by the host: there is nothing left to wait for.
-            (report.copied_bytes, report.order) = (as_u64(copy.len()), StreamOrder::Ready);
-            let tensor = Tensor::dense(reading.stored.dtype, &reading.shape, copy.freeze())?;
+            (report.copied_bytes, report.order) = (copy.byte_size(), StreamOrder::Ready);
+            let tensor = Tensor::dense(reading.stored.dtype, &reading.shape, copy)?;
             return Ok(Imported { tensor: Offered::synced(tensor), report });
         }
         let tensor = reading.adopt(foreign)?;
@@ -195,8 +196,9 @@ impl Reading {
     }
 
     /// The elements in memory of our own.
-    fn copy(&self, most: u64) -> Result<BufferMut> {
-        let (shape, region) = (&self.shape, &self.region);
+    fn copy(&self, most: u64) -> Result<Buffer> {
+        let (shape, region, Stored { dtype, .. }) = (&self.shape, &self.region, self.stored);
+        let copy = Copy::of(shape, Stored { dtype, bits: dtype.bits() }, most)?;
         let steps = self.steps.clone().or_else(|| row_major(shape)).unwrap_or_default();
         let still;
         let bytes: &[u8] = match usize::try_from(region.length) {
@@ -216,18 +218,16 @@ impl Reading {
             Ok(length) => unsafe { slice::from_raw_parts(region.host, length) },
             Err(_) => return Err(too_far()),
         };
-        let Stored { dtype, .. } = self.stored;
-        let place = Place::Steps { first: self.first, steps };
-        let source = Source { bytes, shape, place, stored: self.stored };
-        source.copy(Stored { dtype, bits: dtype.bits() }, most)
+        let every = (&shape[..], copy.count);
+        let elements = Bits::stepped(bytes, self.stored.bits, every, (self.first, &steps));
+        copy.make(self.stored, elements)
     }
 
     /// The bytes as they are now, of memory that others may write to meanwhile: also those between
     /// elements, which count against the limit too.
     fn at_one_time(&self, length: usize, most: u64) -> Result<BufferMut> {
         if self.region.length > most {
-            let (found, expected) = (Value::Unsigned(self.region.length), Expected::AtMost(most));
-            return Err(refuse(Rule::DlpackCopyAboveLimit, "elements", found, expected));
+            return Err(above(self.region.length, most));
         }
         let mut still = BufferMut::zeroed(length)?;
         // SAFETY: as in `adopt`, this is memory of that length while `foreign` is held.
@@ -302,8 +302,9 @@ fn read(first: *const i64, count: usize) -> Steps {
 
 /// Whether the memory may be written to here, and whether somebody else may.
 fn access<M: Managed>(flags: u64, terms: Terms) -> (bool, bool) {
-    let others = match flags & FLAG_IS_COPIED {
-        0 => terms.others,
+    // A stranger's word does not weaken what the caller knows.
+    let others = match (flags & FLAG_IS_COPIED, terms.others) {
+        (0, others) | (_, others @ Others::Write) => others,
         _ => Others::Nothing,
     };
     let is_read_only = flags & FLAG_READ_ONLY != 0 || !M::HAS_FLAGS;

@@ -5,7 +5,7 @@ use std::ptr;
 
 use hurray_format::{DeviceTag, Dtype, Expected, Layout, LayoutKind, Rule, Value};
 
-use super::copy::{Place, Source};
+use super::copy::Copy;
 use super::device::{self, Handle, device_type};
 use super::dtype::{Stored, data_type};
 use super::export::{Export, Marking};
@@ -14,7 +14,7 @@ use super::managed::Managed;
 use super::parcel::Contents;
 use super::raw::{DLDataType, DLDevice, FLAG_IS_COPIED, FLAG_READ_ONLY};
 use super::stream::StreamOrder;
-use super::strides::{numbers, steps};
+use super::strides::numbers;
 use crate::buffer::Buffer;
 use crate::copying::Copying;
 use crate::error::{Error, Result};
@@ -150,23 +150,10 @@ impl Plan {
 
     /// The elements in memory of their own, as wide as DLPack wants them.
     pub(super) fn copy(&self, tensor: &Tensor, most: u64) -> Result<Buffer> {
-        let descriptor = tensor.descriptor();
-        let (shape, dtype) = (descriptor.shape(), descriptor.dtype());
-        let Some(buffer) = tensor.buffers().first() else {
-            return Err(other_layout(descriptor.layout()));
-        };
-        let place = match descriptor.layout() {
-            layout @ (Layout::RowMajor | Layout::ColumnMajor | Layout::Strided(_)) => {
-                let steps = steps(shape, layout)?;
-                let first = descriptor.byte_offset().saturating_sub(buffer.lead());
-                Place::Steps { first, steps }
-            }
-            _ => Place::Described { descriptor, before: buffer.lead() },
-        };
-        let stored = Stored { dtype, bits: dtype.bits() };
+        let (shape, dtype) = (tensor.descriptor().shape(), tensor.descriptor().dtype());
         let target = Stored { dtype, bits: u32::from(self.dtype.bits) };
-        let source = Source { bytes: buffer.host_bytes()?, shape, place, stored };
-        Ok(source.copy(target, most)?.freeze())
+        let copy = Copy::of(shape, target, most)?;
+        copy.make(Stored { dtype, bits: dtype.bits() }, tensor.iter_bits()?)
     }
 }
 

@@ -40,7 +40,7 @@ impl Foreign {
         let mut found = Found::default();
         walk(self, &Walk { accept, devices, request }, 1, &mut found)?;
         let composite = Composite::with_limits(found.tensors, &accept.limits)?;
-        Offered::new(composite, found.fences)
+        Ok(Offered::new(composite, found.fences)?.of_stranger())
     }
 }
 

@@ -35,8 +35,8 @@ use crate::tensor::{Composite, Tensor};
 #[must_use = "what is not handed over is released"]
 pub struct Exported(NonNull<Parcel>);
 
-// SAFETY: an allocation that only this value reaches; its contents are `Buffer` and `Event`, which
-// are `Send`.
+// SAFETY: an allocation that only this value reaches; its contents are `Buffer`, `Event` and
+// `Releases`, which are `Send`, and members, which are parcels as this one.
 unsafe impl Send for Exported {}
 // SAFETY: a shared reference only reads numbers.
 unsafe impl Sync for Exported {}

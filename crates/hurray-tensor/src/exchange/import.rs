@@ -12,7 +12,8 @@ use hurray_format::{
 };
 use smallvec::SmallVec;
 
-use super::foreign::{Foreign, Theirs, check_head, check_pointer, head_of, take_head};
+use super::below::Owner;
+use super::foreign::{Foreign, check_head, check_pointer, head_of, take_head};
 use super::raw::{EVENT_BINARY, HurrayBuffer, HurraySync, HurrayTensor};
 use super::request::Request;
 use super::{broken, check, refuse};
@@ -21,6 +22,7 @@ use crate::device::{Devices, Event, RawEvent};
 use crate::error::{Error, Result};
 use crate::memory::{Region, Shared, as_u64};
 use crate::offered::{DeclaredStream, Fence, Offered};
+use crate::tensor::check::strange_lead;
 use crate::tensor::{Arriving, Tensor};
 
 impl Foreign {
@@ -57,9 +59,11 @@ impl Foreign {
         let structs = buffer_structs(self.raw(), handles.len())?;
         match (structs, handles) {
             ([pointer], [handle]) if handle.sync() == SyncMode::PRODUCER_SYNCED => {
-                let region = check::region(look_at(*pointer, *handle, 0, request)?, *handle, 0);
-                let tensor = arriving.finish(region, self.into_owner(), iter::empty());
-                Ok(Offered::synced(tensor))
+                let theirs = look_at(*pointer, *handle, 0, request)?;
+                let region = check::region(theirs, *handle, 0);
+                let owner = Owner::new(self.into_owner(), theirs);
+                let tensor = arriving.finish(region, owner, iter::empty());
+                Ok(Offered::synced(tensor).of_stranger())
             }
             _ => take_several(self, arriving.for_another(), devices, request),
         }
@@ -159,7 +163,7 @@ fn look_at<'a>(
 /// for. All are checked before one is.
 fn take_several(
     foreign: Foreign,
-    arriving: Arriving<Theirs<HurrayBuffer>>,
+    arriving: Arriving<Owner<HurrayBuffer>>,
     devices: &Devices,
     request: Option<&Request>,
 ) -> Result<Offered<Tensor>> {
@@ -175,27 +179,32 @@ fn take_several(
         found.push((check::region(theirs, *handle, place), theirs.sync));
     }
     let is_synced = handles.iter().all(|handle| handle.sync() == SyncMode::PRODUCER_SYNCED);
-    let mut owners: SmallVec<[Theirs<HurrayBuffer>; 3]> = SmallVec::new();
+    let lead = strange_lead(arriving.descriptor(), 0);
+    let mut owners: SmallVec<[Owner<HurrayBuffer>; 3]> = SmallVec::new();
     for pointer in structs {
         // SAFETY: as in `look_at`.
-        owners.push(unsafe { take_head(*pointer) }?);
+        let theirs = unsafe { take_head(*pointer) }?;
+        // SAFETY: as above; it was looked at.
+        owners.push(Owner::new(theirs, unsafe { &**pointer }));
     }
     drop(foreign);
     let mut parts = found.iter().map(|(region, _)| *region).zip(owners);
-    let held = |(region, owner)| Buffer::whole(Shared::settled(region, 0, owner));
+    let held = |lead| move |(region, owner)| Buffer::whole(Shared::settled(region, lead, owner));
     if is_synced && let Some((region, owner)) = parts.next() {
-        return Ok(Offered::synced(arriving.finish(region, owner, parts.map(held))));
+        let tensor = arriving.finish(region, owner, parts.map(held(0)));
+        return Ok(Offered::synced(tensor).of_stranger());
     }
     let descriptor = arriving.into_descriptor();
-    let buffers: SmallVec<[Buffer; 3]> = parts.map(held).collect();
+    let first = parts.next().map(held(lead));
+    let buffers: SmallVec<[Buffer; 3]> = first.into_iter().chain(parts.map(held(0))).collect();
     let fences = descriptor
         .buffers()
         .iter()
         .zip(&found)
         .zip(&buffers)
-        .map(|((handle, (_, sync)), buffer)| fence(sync, handle.sync(), buffer, devices, request))
+        .map(|((handle, (.., sync)), buffer)| fence(sync, handle.sync(), buffer, devices, request))
         .collect::<Result<_>>()?;
-    Offered::new(Tensor::new(descriptor, buffers)?, fences)
+    Ok(Offered::new(Tensor::new(descriptor, buffers)?, fences)?.of_stranger())
 }
 
 /// No struct is one buffer's and another's: releasing the one would release the other.

@@ -10,6 +10,7 @@
 //! impl Produce --ExportedProducer--> HurrayProducer --ForeignProducer--> Foreign
 //! ```
 
+mod below;
 mod check;
 mod composite;
 mod export;

@@ -13,6 +13,7 @@ use std::ptr::{self, NonNull};
 
 use hurray_format::{BufferHandle, Descriptor, DeviceTag, MemoryClass};
 
+use super::below::hand_on;
 use super::export::Exported;
 use super::in_order::Releases;
 use super::raw::struct_size;
@@ -33,6 +34,8 @@ pub(super) struct Parcel {
     pub(super) size: usize,
     pub(super) slots: usize,
     pub(super) members: usize,
+    /// The first of its members.
+    pub(super) first_member: *mut HurrayTensor,
     list: *mut *mut HurrayBuffer,
     member_list: *mut *mut HurrayTensor,
     descriptor: *const u8,
@@ -83,16 +86,6 @@ impl Parcel {
     #[inline(always)]
     pub(super) fn first_slot(parcel: *mut Self) -> *mut Slot {
         parcel.cast::<u8>().wrapping_add(SLOTS_AT).cast()
-    }
-
-    /// The first of its members.
-    #[inline(always)]
-    pub(super) fn first_member(
-        parcel: *mut Self,
-        slots: usize,
-        members: usize,
-    ) -> *mut HurrayTensor {
-        parcel.cast::<u8>().wrapping_add(Plan::of(slots, members).members).cast()
     }
 }
 
@@ -161,6 +154,7 @@ pub(super) fn pack(
         size: layout.size(),
         slots: filled,
         members: member_count,
+        first_member: member_array,
         list: if filled == 0 { ptr::null_mut() } else { list },
         member_list: if member_count == 0 { ptr::null_mut() } else { member_list },
         descriptor: memory.at(plan.descriptor),
@@ -263,6 +257,9 @@ fn describe(raw: &mut HurrayBuffer, handle: &BufferHandle, buffer: &Buffer) {
     raw.queue_family = NO_QUEUE_FAMILY;
     raw.queue_family_to = NO_QUEUE_FAMILY;
     raw.sync.device_tag = region.device.tag();
+    if region.device != DeviceTag::CPU {
+        hand_on(raw, buffer);
+    }
 }
 
 /// Says what is to be waited for, and gives back what is to be kept for that.

@@ -20,7 +20,7 @@ pub(super) unsafe extern "C" fn release_tensor(tensor: *mut HurrayTensor) {
     }
     let parcel = head.private_data.cast::<Parcel>();
     // SAFETY: the tensor held its parcel until now; but for the count nobody writes to it.
-    let Parcel { slots, members, .. } = *unsafe { &*parcel };
+    let Parcel { slots, members, first_member, .. } = *unsafe { &*parcel };
     let mut held: usize = 1;
     for place in 0..slots {
         let slot = Parcel::first_slot(parcel).wrapping_add(place);
@@ -34,7 +34,7 @@ pub(super) unsafe extern "C" fn release_tensor(tensor: *mut HurrayTensor) {
         }
     }
     for place in 0..members {
-        let member = Parcel::first_member(parcel, slots, members).wrapping_add(place);
+        let member = first_member.wrapping_add(place);
         // SAFETY: the array is filled, and used by nobody else.
         let raw = unsafe { &*member.cast::<Head<HurrayTensor>>() };
         if let Some(release) = raw.release {

@@ -218,6 +218,11 @@ impl Request {
         raw.device_ordinal < 0 || ordinal < 0 || raw.device_ordinal == ordinal
     }
 
+    /// What the address of each buffer must be a multiple of, in bytes; 0 where nothing was asked.
+    pub fn least_alignment(&self) -> u32 {
+        self.raw.min_alignment
+    }
+
     /// Whether the data is to be written to.
     pub fn wants_writable(&self) -> bool {
         self.raw.flags & REQUEST_WRITABLE != 0

@@ -18,7 +18,7 @@ pub(crate) struct Beside<O, D> {
 }
 
 /// What keeps memory, and what lies beside it.
-struct Kept<O, D> {
+pub(crate) struct Kept<O, D> {
     owner: O,
     beside: D,
 }
@@ -50,10 +50,11 @@ impl<O: Any + Send, D: Any + Send + Sync> Beside<O, D> {
         unsafe { self.at().as_ref() }
     }
 
-    /// Memory that is known to begin at a multiple of 64, or to be none, kept by `owner`; and where
-    /// that is what lies beside it, unchanging for as long as anybody holds the memory.
+    /// Memory that is known to begin at a multiple of 64, or to be none, the first `lead` bytes of
+    /// which are no part of it, kept by `owner`; and where that is what lies beside it, unchanging
+    /// for as long as anybody holds the memory.
     #[inline(always)]
-    pub(crate) fn finish(self, region: Region, owner: O) -> (Shared, NonNull<D>) {
+    pub(crate) fn finish(self, region: Region, lead: u8, owner: O) -> (Shared, NonNull<D>) {
         let this = ManuallyDrop::new(self);
         let place = this.memory.as_ptr();
         // SAFETY: a place inside the allocation, as are those that follow.
@@ -65,15 +66,22 @@ impl<O: Any + Send, D: Any + Send + Sync> Beside<O, D> {
         // SAFETY: as above.
         unsafe { at.write(region) };
         // SAFETY: as above.
-        let lead = unsafe { &raw mut (*place).lead };
+        let before = unsafe { &raw mut (*place).lead };
         // SAFETY: as above.
-        unsafe { lead.write(0) };
+        unsafe { before.write(lead) };
         // SAFETY: as above.
         let holders = unsafe { &raw mut (*place).holders };
         // SAFETY: as above.
         unsafe { holders.write(Count::one()) };
         // SAFETY: from a box, and each of its fields is there now; this hold on it is given up.
         (unsafe { Shared::of_box(this.memory) }, this.at())
+    }
+}
+
+impl<O, D> Kept<O, D> {
+    /// What keeps the memory.
+    pub(crate) fn owner(&self) -> &O {
+        &self.owner
     }
 }
 

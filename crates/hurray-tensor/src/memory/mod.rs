@@ -18,7 +18,7 @@ pub use model::weaken;
 pub use region::Region;
 
 pub(crate) use allocation::{Contents, allocate};
-pub(crate) use beside::Beside;
+pub(crate) use beside::{Beside, Kept};
 pub(crate) use count::Count;
 pub(crate) use owner::{kept_by, of_vec};
 pub(crate) use pages::want_large_pages;

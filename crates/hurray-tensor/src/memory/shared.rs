@@ -40,7 +40,7 @@ pub(crate) struct Shared(NonNull<Memory>);
 // used from any thread.
 unsafe impl Send for Shared {}
 // SAFETY: as above. Nothing of `keep` is reached through a shared reference but its type, and what
-// was put beside an owner, which is `Sync`.
+// may be reached from any thread.
 unsafe impl Sync for Shared {}
 
 // Memory that a panic left half written is bytes as before; and there is no other state.
@@ -112,6 +112,11 @@ impl Shared {
     /// Whether an `O` keeps the memory.
     pub(crate) fn is_kept_by<O: Any>(&self) -> bool {
         self.keep.is::<O>()
+    }
+
+    /// What keeps the memory, where it is an `O`.
+    pub(crate) fn keeper<O: Any + Sync>(&self) -> Option<&O> {
+        self.keep.downcast_ref()
     }
 
     /// What keeps the memory, from its only holder. The hold comes back where there are others

@@ -26,8 +26,9 @@ use crate::error::Result;
 use crate::memory::{as_u64, refuse};
 use crate::tensor::{Composite, Tensor};
 
-/// Something held in buffers: a buffer, a tensor, a composite.
-pub trait Held: Clone + Send + 'static {
+/// Something held in buffers: a buffer, a tensor, a composite, and nothing else. What is waited
+/// for and what is held on a stream is what it shows.
+pub trait Held: sealed::Sealed + Clone + Send + 'static {
     /// The same, once it is known that the host may look at all of it.
     type OnHost;
 
@@ -40,6 +41,20 @@ pub trait Held: Clone + Send + 'static {
     ///
     /// `memory.not-host`, `memory.may-change`.
     fn on_host(self) -> Result<Self::OnHost>;
+
+    /// Checks what its memory must hold, as [`Tensor::check_contents`] does.
+    ///
+    /// # Errors
+    ///
+    /// The rules of what does not hold.
+    fn check_held(&self) -> Result<()>;
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for super::Buffer {}
+    impl Sealed for super::Tensor {}
+    impl Sealed for super::Composite {}
 }
 
 impl Held for Buffer {
@@ -52,21 +67,30 @@ impl Held for Buffer {
     fn on_host(self) -> Result<HostBuffer> {
         self.into_host().map_err(|returned| returned.error)
     }
+
+    fn check_held(&self) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// Something whose bytes must be waited for. Dropping it releases memory and events.
+///
+/// What another library handed over is not trusted in what its memory holds: once the host has
+/// waited, index arrays, scales and zero points are checked before anybody gets it, unless
+/// [`trusted`](Self::trusted) says otherwise. A device's memory cannot be looked at, and is not.
 #[derive(Debug)]
 #[must_use = "an offer that is dropped is released unused"]
 pub struct Offered<T: Held> {
     value: T,
     /// One for each buffer; none where there is nothing to wait for.
     fences: Vec<Fence>,
+    is_trusted: bool,
 }
 
 impl<T: Held> Offered<T> {
     /// Something that need not be waited for.
     pub fn synced(value: T) -> Self {
-        Self { value, fences: Vec::new() }
+        Self { value, fences: Vec::new(), is_trusted: true }
     }
 
     /// Something with a fence for each of its buffers.
@@ -82,7 +106,20 @@ impl<T: Held> Offered<T> {
             let expected = Expected::Exactly(as_u64(count));
             return Err(refuse(Rule::MemoryCount, "fences", found, expected));
         }
-        Ok(Self { value, fences })
+        Ok(Self { value, fences, is_trusted: true })
+    }
+
+    /// The same, whose memory is taken to hold what it must: nobody looks.
+    pub fn trusted(mut self) -> Self {
+        self.is_trusted = true;
+        self
+    }
+
+    /// The same, of a stranger's: looked at before it is given out.
+    #[inline(always)]
+    pub(crate) fn of_stranger(mut self) -> Self {
+        self.is_trusted = false;
+        self
     }
 
     /// What its handle `place` declares.
@@ -111,11 +148,14 @@ impl<T: Held> Offered<T> {
     /// # Errors
     ///
     /// Those of [`check_host`](Self::check_host), before anything is waited for;
-    /// `sync.device-unknown`, `sync.event-spent`, `device.failed`. Memory and events are
-    /// released then.
+    /// `sync.device-unknown`, `sync.event-spent`, `device.failed`; of a stranger's tensors those of
+    /// [`Tensor::check_contents`]. Memory and events are released then.
     pub fn acquire_host(mut self) -> Result<T::OnHost> {
         self.check_host()?;
         self.fences.iter_mut().try_for_each(Fence::wait)?;
+        if !self.is_trusted {
+            self.value.check_held()?;
+        }
         self.value.on_host()
     }
 
@@ -123,9 +163,13 @@ impl<T: Held> Offered<T> {
     ///
     /// # Errors
     ///
-    /// `sync.device-unknown`, `sync.event-spent`, `device.failed`.
+    /// `sync.device-unknown`, `sync.event-spent`, `device.failed`; of a stranger's tensors that the
+    /// host may look at those of [`Tensor::check_contents`].
     pub fn acquire(mut self) -> Result<T> {
         self.fences.iter_mut().try_for_each(Fence::wait)?;
+        if !self.is_trusted && self.check_host().is_ok() {
+            self.value.check_held()?;
+        }
         Ok(self.value)
     }
 
@@ -159,7 +203,7 @@ impl<T: Held> Offered<T> {
 impl Offered<Buffer> {
     /// A buffer that is whole once `event` is complete.
     pub fn after(buffer: Buffer, event: Event) -> Self {
-        Self { value: buffer, fences: vec![Fence::Event(event)] }
+        Self { value: buffer, fences: vec![Fence::Event(event)], is_trusted: true }
     }
 
     /// The handle that describes it once it was waited for.
@@ -195,7 +239,7 @@ impl Offered<Tensor> {
     /// As [`Tensor::dense`]; memory and event are released then.
     pub fn dense(dtype: Dtype, shape: &[u64], buffer: Offered<Buffer>) -> Result<Self> {
         let (value, fences) = buffer.into_parts();
-        Ok(Self { value: Tensor::dense(dtype, shape, value)?, fences })
+        Ok(Self { value: Tensor::dense(dtype, shape, value)?, fences, is_trusted: true })
     }
 
     /// A tensor of buffers that were offered one by one, in table order.
@@ -208,13 +252,13 @@ impl Offered<Tensor> {
         buffers: impl IntoIterator<Item = Offered<Buffer>>,
     ) -> Result<Self> {
         let mut fences = Vec::new();
-        let mut values = Vec::new();
-        for offered in buffers {
+        let values = buffers.into_iter().map(|offered| {
             let (value, fence) = offered.into_parts();
-            values.push(value);
             fences.push(fence.into_iter().next().unwrap_or(Fence::Synced));
-        }
-        Self::new(Tensor::new(descriptor, values)?, fences)
+            value
+        });
+        let tensor = Tensor::new(descriptor, values)?;
+        Self::new(tensor, fences)
     }
 
     /// What it is. Its handles say `producer-synced`, as they will once it was waited for; how
@@ -233,15 +277,17 @@ impl Offered<Composite> {
     /// As [`Composite::new`]; memory and events are released then.
     pub fn bind(tensors: impl IntoIterator<Item = Offered<Tensor>>) -> Result<Self> {
         let mut fences = Vec::new();
-        let mut values = Vec::new();
-        for offered in tensors {
+        let mut is_trusted = true;
+        let values = tensors.into_iter().map(|offered| {
+            is_trusted &= offered.is_trusted;
             let (value, own) = offered.into_parts();
             let missing = value.buffers().len().saturating_sub(own.len());
             fences.extend(own);
             // What need not be waited for may have no fences.
             fences.extend(std::iter::repeat_with(|| Fence::Synced).take(missing));
-            values.push(value);
-        }
-        Self::new(Composite::new(values)?, fences)
+            value
+        });
+        let composite = Composite::new(values)?;
+        Ok(Self { is_trusted, ..Self::new(composite, fences)? })
     }
 }

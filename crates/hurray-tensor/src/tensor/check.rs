@@ -1,7 +1,7 @@
 //! A descriptor against the memory that it is said to speak of.
 
 use hurray_format::{
-    BufferHandle, Contents, Descriptor, Expected, Layout, LayoutKind, Rule, Value,
+    BufferHandle, Contents, Descriptor, Expected, Layout, LayoutKind, MIN_ALIGNMENT, Rule, Value,
 };
 use smallvec::SmallVec;
 
@@ -34,10 +34,7 @@ fn check_buffer(handle: BufferHandle, buffer: &mut Buffer) -> Result<()> {
             let found = Value::Unsigned(buffer.byte_size());
             return Err(refuse(Rule::MemorySize, "byte_size", found, Expected::AtLeast(size)));
         }
-        *buffer = match size {
-            0 => buffer.slice(0..0)?,
-            _ => buffer.slice(0..size)?,
-        };
+        *buffer = buffer.slice(0..size)?;
     }
     if size == 0 {
         return Ok(());
@@ -72,18 +69,39 @@ fn check_lead(descriptor: &Descriptor, place: usize, buffer: &Buffer) -> Result<
         let expected = Expected::OneOf("memory at a multiple of 64; a copy is one");
         return Err(refuse(Rule::MemoryUnaligned, "address", found, expected));
     }
-    // Unresolved shapes are sized when they are resolved; their first element is known.
-    let lowest = match descriptor.extent() {
-        Some(extent) if extent.is_empty() => return Ok(()),
-        Some(extent) => extent.start,
-        None if matches!(descriptor.layout(), Layout::Strided(_)) => 0,
-        None => descriptor.byte_offset(),
-    };
+    let Some(lowest) = lowest(descriptor) else { return Ok(()) };
     if lowest < lead {
         let (found, expected) = (Value::Unsigned(lowest), Expected::AtLeast(lead));
         return Err(refuse(Rule::MemoryBeforeStart, "byte_offset", found, expected));
     }
     Ok(())
+}
+
+/// The lowest byte of buffer 0 that an element of a dense tensor touches; `None` where there is no
+/// element.
+fn lowest(descriptor: &Descriptor) -> Option<u64> {
+    // Unresolved shapes are sized when they are resolved; their first element is known.
+    match descriptor.extent() {
+        Some(extent) if extent.is_empty() => None,
+        Some(extent) => Some(extent.start),
+        None if matches!(descriptor.layout(), Layout::Strided(_)) => Some(0),
+        None => Some(descriptor.byte_offset()),
+    }
+}
+
+/// How many bytes at the start of a stranger's buffer `place` are not to be looked at: a producer
+/// that rounded its address down promises none of those in front of what the tensor reaches.
+#[inline]
+pub(crate) fn strange_lead(descriptor: &Descriptor, place: usize) -> u8 {
+    if place != 0 || descriptor.byte_offset() == 0 {
+        return 0;
+    }
+    const MOST: u64 = MIN_ALIGNMENT as u64 - 1;
+    let reached = match descriptor.layout().kind() {
+        LayoutKind::Dense => lowest(descriptor).unwrap_or(descriptor.byte_offset()),
+        _ => 0,
+    };
+    u8::try_from(reached.min(MOST)).unwrap_or(0)
 }
 
 /// What the memory must hold, where each buffer starts `offset_of` its place into what it was

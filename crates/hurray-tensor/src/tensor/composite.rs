@@ -116,6 +116,10 @@ impl Held for Composite {
         });
         checked.map(|()| self)
     }
+
+    fn check_held(&self) -> Result<()> {
+        self.tensors().into_iter().try_for_each(Tensor::check_contents)
+    }
 }
 
 /// Head first. Composites are bound to a limited depth.

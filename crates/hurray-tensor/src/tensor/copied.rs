@@ -5,12 +5,11 @@ use std::io;
 use hurray_format::{Error as FormatError, Expected, Layout, LayoutKind, Rule, Value};
 
 use super::Tensor;
-use super::elements::number_width;
+use super::bits::packed;
 use super::typed::element_count;
-use crate::buffer::{Buffer, HostBuffer};
+use crate::buffer::Buffer;
 use crate::element::Element;
 use crate::error::{Error, Result};
-use crate::memory::Room;
 
 impl Tensor {
     /// A copy of the elements, in index order.
@@ -85,21 +84,13 @@ impl Tensor {
 
     /// The elements in index order, packed, in memory of their own: `length` bytes.
     fn packed(&self, length: usize) -> Result<Buffer> {
-        let mut room = Room::for_bytes(length).map_err(out_of_memory_of)?;
-        let out = room.tail();
-        let end = out.len().saturating_add(length);
-        match self.as_bytes() {
-            Ok(run) => out.extend_from_slice(run),
-            Err(_) => {
-                let width = number_width(self.descriptor().dtype())?;
-                let mut packer = Packer { out, held: 0, count: 0, width };
-                self.iter_bits()?.for_each(|bits| packer.push(bits));
-                packer.finish();
+        packed(length, |out| match self.as_bytes() {
+            Ok(run) => {
+                out.extend_from_slice(run);
+                Ok(())
             }
-        }
-        // A last group of elements of 6 bits is whole.
-        out.resize(end, 0);
-        HostBuffer::filled(room).map(HostBuffer::into_buffer)
+            Err(_) => self.iter_bits()?.pack(out),
+        })
     }
 
     /// How many bytes a copy of all elements has.
@@ -121,44 +112,6 @@ impl Tensor {
     fn own_bytes(&self) -> u64 {
         let own = |buffer: &Buffer| buffer.byte_size().saturating_sub(buffer.lead());
         self.buffers().first().map_or(0, own)
-    }
-}
-
-/// Elements on their way into bytes, least significant bit first.
-struct Packer<'o> {
-    out: &'o mut Vec<u8>,
-    /// Bits of a byte that is not whole yet, and how many.
-    held: u128,
-    count: u32,
-    width: u32,
-}
-
-impl Packer<'_> {
-    fn push(&mut self, bits: u128) {
-        if self.width.is_multiple_of(8) {
-            let length = usize::try_from(self.width.div_ceil(8)).unwrap_or(0);
-            self.out.extend(bits.to_le_bytes().iter().take(length));
-            return;
-        }
-        self.held |= bits.checked_shl(self.count).unwrap_or(0);
-        self.count = self.count.saturating_add(self.width);
-        while self.count >= 8 {
-            self.byte();
-            self.count = self.count.saturating_sub(8);
-        }
-    }
-
-    fn finish(&mut self) {
-        if self.count > 0 {
-            self.byte();
-            self.count = 0;
-        }
-    }
-
-    fn byte(&mut self) {
-        let [lowest, ..] = self.held.to_le_bytes();
-        self.out.push(lowest);
-        self.held >>= 8;
     }
 }
 

@@ -1,6 +1,5 @@
 //! Elements of tensors of any layout: one by its index, or all of them in order.
 
-use std::fmt;
 use std::iter::FusedIterator;
 use std::marker::PhantomData;
 use std::slice;
@@ -10,13 +9,10 @@ use hurray_format::{Location, Rule, Value};
 use smallvec::SmallVec;
 
 use super::Tensor;
-use super::entries::{Positions, positions};
-use super::walk::{Numbers, Walk};
+use super::bits::{Bits, WIDEST, read};
+use super::places::bit_of;
 use crate::element::Element;
 use crate::error::Result;
-
-/// The widest element that is read as a number.
-const WIDEST: u32 = u128::BITS;
 
 impl Tensor {
     /// The bits of the element at `index`, least significant first: of a quantized tensor,
@@ -80,26 +76,7 @@ impl Tensor {
     ///
     /// `view.too-many`; as [`bits`](Self::bits).
     pub fn iter_bits(&self) -> Result<Bits<'_>> {
-        let descriptor = self.descriptor();
-        let width = number_width(descriptor.dtype())?;
-        let walk = Walk::new(descriptor)?;
-        let (bytes, lead) = self.values()?;
-        let base = i128::from(descriptor.byte_offset()).saturating_sub(i128::from(lead));
-        let base = base.saturating_mul(8);
-        let places = match (descriptor.layout().kind(), descriptor.strides()) {
-            _ if walk.left() == 0 => Places::Steps { at: base, steps: SmallVec::new() },
-            (LayoutKind::Sparse, _) => Places::Stored { stored: positions(self)?, linear: 0 },
-            (_, Some(strides)) => {
-                let bits = |stride: i64| i128::from(stride).saturating_mul(i128::from(width));
-                Places::Steps { at: base, steps: strides.iter().copied().map(bits).collect() }
-            }
-            (_, None) => {
-                // Whether there are addresses at all.
-                descriptor.locate(walk.index())?;
-                Places::Addressed { descriptor, lead }
-            }
-        };
-        Ok(Bits { bytes, width, walk, places })
+        Bits::of(self, number_width(self.descriptor().dtype())?)
     }
 
     /// All elements in index order, as [`iter_bits`](Self::iter_bits) finds them.
@@ -143,80 +120,6 @@ impl Tensor {
             let rule = Rule::LayoutBufferTooSmall;
             FormatError::new(rule, "byte_size", 0, found, Expected::Unsaid).into()
         })
-    }
-}
-
-/// The bits of all elements of a tensor, in index order: see [`Tensor::iter_bits`].
-#[derive(Clone)]
-pub struct Bits<'t> {
-    bytes: &'t [u8],
-    width: u32,
-    walk: Walk,
-    places: Places<'t>,
-}
-
-/// Where the elements are found.
-#[derive(Clone)]
-enum Places<'t> {
-    /// Each dimension has a step, in bits.
-    Steps { at: i128, steps: Numbers<i128> },
-    /// Each index has an address.
-    Addressed { descriptor: &'t Descriptor, lead: u64 },
-    /// Some indices have a place; the others are 0.
-    Stored { stored: Positions, linear: u64 },
-}
-
-impl Iterator for Bits<'_> {
-    type Item = u128;
-
-    #[inline]
-    fn next(&mut self) -> Option<u128> {
-        if self.walk.left() == 0 {
-            return None;
-        }
-        let found = match &mut self.places {
-            Places::Steps { at, steps } => {
-                let found = read(self.bytes, *at, self.width);
-                self.walk.step(|dimension, by| {
-                    let step = steps.get(dimension).copied().unwrap_or(0);
-                    *at = at.saturating_add(step.saturating_mul(by));
-                });
-                found
-            }
-            Places::Addressed { descriptor, lead } => {
-                let place = descriptor.locate(self.walk.index()).ok();
-                self.walk.step(|_, _| {});
-                let bit = place.and_then(|place| bit_of(place, *lead));
-                bit.and_then(|bit| read(self.bytes, bit, self.width))
-            }
-            Places::Stored { stored, linear } => {
-                let position = stored.at(*linear);
-                *linear = linear.saturating_add(1);
-                self.walk.step(|_, _| {});
-                match position {
-                    None => Some(0),
-                    Some(position) => read_nth(self.bytes, position, self.width),
-                }
-            }
-        };
-        // Nothing lies beyond memory that was checked; if it did, that would be the end.
-        if found.is_none() {
-            self.walk.stop();
-        }
-        found
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        self.walk.size_hint()
-    }
-}
-
-impl ExactSizeIterator for Bits<'_> {}
-impl FusedIterator for Bits<'_> {}
-
-impl fmt::Debug for Bits<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Bits({} elements)", self.walk.left())
     }
 }
 
@@ -272,30 +175,4 @@ fn need_bool(descriptor: &Descriptor) -> Result<()> {
     let found = Value::Tag(u64::from(Dtype::Bool.tag()));
     let expected = Expected::Exactly(u64::from(dtype.tag()));
     Err(FormatError::new(Rule::ViewType, "type_tag", 14, found, expected).into())
-}
-
-/// From the first byte there is to a place, in bits.
-fn bit_of(place: Location, lead: u64) -> Option<i128> {
-    let byte = place.byte.checked_sub(lead)?;
-    i128::from(byte).checked_mul(8)?.checked_add(i128::from(place.bit))
-}
-
-/// Element `position` of a run from the first byte on.
-pub(super) fn read_nth(bytes: &[u8], position: u64, width: u32) -> Option<u128> {
-    let bit = i128::from(position).checked_mul(i128::from(width))?;
-    read(bytes, bit, width)
-}
-
-/// The `width` bits from bit `bit` on, least significant first. A width is at most 128, and
-/// whole bytes start at a byte.
-#[inline]
-pub(super) fn read(bytes: &[u8], bit: i128, width: u32) -> Option<u128> {
-    let first = usize::try_from(bit.div_euclid(8)).ok()?;
-    let shift = u32::try_from(bit.rem_euclid(8)).ok()?;
-    let count = usize::try_from(shift.checked_add(width)?.div_ceil(8)).ok()?;
-    let found = bytes.get(first..first.checked_add(count)?)?;
-    let mut window = [0; 16];
-    window.get_mut(..count)?.copy_from_slice(found);
-    let bits = u128::from_le_bytes(window).checked_shr(shift)?;
-    Some(bits & u128::MAX.checked_shr(WIDEST.saturating_sub(width)).unwrap_or(0))
 }

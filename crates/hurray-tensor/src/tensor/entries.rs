@@ -7,7 +7,9 @@ use hurray_format as format;
 use hurray_format::{Error as FormatError, Expected, Rule, Value};
 
 use super::Tensor;
-use super::elements::{number_width, read_nth};
+use super::bits::read;
+use super::elements::number_width;
+use super::places::nth;
 use crate::error::{Error, Result};
 
 impl Tensor {
@@ -64,7 +66,7 @@ impl Entries<'_> {
         let Some((position, index)) = self.stored.next_entry()? else {
             return Ok(None);
         };
-        match read_nth(self.values, position, self.width) {
+        match read(self.values, nth(position, self.width), self.width) {
             Some(bits) => Ok(Some((index, bits))),
             None => Err(beyond(position)),
         }

@@ -1,6 +1,6 @@
 //! Tensors made of what another language has: parts and memory, or parts alone.
 
-use hurray_format::{Descriptor, DescriptorBuilder, LayoutKind};
+use hurray_format::{Descriptor, DescriptorBuilder, LayoutKind, Limits};
 
 use super::{Buffers, Tensor};
 use crate::buffer::{Buffer, BufferMut};
@@ -33,7 +33,9 @@ impl Tensor {
         parts: DescriptorBuilder,
         buffers: impl IntoIterator<Item = Buffer>,
     ) -> Result<Self> {
-        let buffers: Buffers = buffers.into_iter().collect();
+        // One more than there can be is enough to be refused.
+        let buffers = buffers.into_iter().take(Limits::BUFFERS.saturating_add(1));
+        let buffers: Buffers = buffers.collect();
         let handles = buffers.iter().map(Buffer::handle).collect::<Result<Vec<_>>>()?;
         let mut descriptor = parts.buffers(handles).build()?;
         let lead = buffers.first().map_or(0, Buffer::lead);

@@ -1,5 +1,6 @@
 //! Tensors that are alive: a descriptor and the memory it speaks of, checked as a pair.
 
+pub(crate) mod bits;
 mod borrowed;
 pub(crate) mod check;
 mod composite;
@@ -9,13 +10,15 @@ mod entries;
 mod made;
 mod pages;
 mod parts;
+mod places;
 mod typed;
 pub(crate) mod view;
 mod walk;
 
+pub use bits::Bits;
 pub use borrowed::TensorRef;
 pub use composite::Composite;
-pub use elements::{Bits, Elements};
+pub use elements::Elements;
 pub use entries::Entries;
 pub use pages::{Pages, TokenBits, Tokens};
 pub(crate) use parts::{Arriving, Buffers};
@@ -66,7 +69,9 @@ impl Tensor {
     /// `memory.unaligned` and `memory.before-start` for adopted memory that does not start at
     /// a multiple of 64.
     pub fn new(descriptor: Descriptor, buffers: impl IntoIterator<Item = Buffer>) -> Result<Self> {
-        let mut buffers: Buffers = buffers.into_iter().collect();
+        // One more than there should be is enough to be refused.
+        let most = descriptor.buffer_count().saturating_add(1);
+        let mut buffers: Buffers = buffers.into_iter().take(most).collect();
         check::pair(&descriptor, &mut buffers)?;
         Self::paired(descriptor, buffers)
     }
@@ -181,6 +186,10 @@ impl Held for Tensor {
     fn on_host(self) -> Result<Self> {
         self.buffers().iter().try_for_each(Buffer::check_host)?;
         Ok(self)
+    }
+
+    fn check_held(&self) -> Result<()> {
+        self.check_contents()
     }
 }
 

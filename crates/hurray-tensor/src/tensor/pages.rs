@@ -6,7 +6,8 @@ use std::iter::FusedIterator;
 use hurray_format::{Descriptor, Error as FormatError, Expected, Layout, Rule, Value};
 
 use super::Tensor;
-use super::elements::{number_width, read};
+use super::bits::read;
+use super::elements::number_width;
 use super::typed::need_type;
 use crate::element::Element;
 use crate::error::{Error, Result};

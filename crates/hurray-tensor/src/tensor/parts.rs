@@ -12,6 +12,7 @@ use hurray_format::{Accept, Descriptor};
 use smallvec::SmallVec;
 
 use super::Tensor;
+use super::check::strange_lead;
 use crate::buffer::Buffer;
 use crate::error::Result;
 use crate::memory::{Beside, Region};
@@ -113,9 +114,9 @@ impl<O: Any + Send> Arriving<O> {
         }
     }
 
-    /// The tensor of buffers that were checked against their handles and are ready. The first
-    /// begins at a multiple of 64 or is none, and is kept by `owner`: it is one allocation with the
-    /// descriptor.
+    /// The tensor of a stranger's buffers, which were checked against their handles and are ready.
+    /// The first begins at a multiple of 64 or is none, and is kept by `owner`: it is one
+    /// allocation with the descriptor.
     #[inline(always)]
     pub(crate) fn finish(
         self,
@@ -123,7 +124,8 @@ impl<O: Any + Send> Arriving<O> {
         owner: O,
         others: impl Iterator<Item = Buffer>,
     ) -> Tensor {
-        let (memory, at) = self.0.finish(region, owner);
+        let lead = strange_lead(self.descriptor(), 0);
+        let (memory, at) = self.0.finish(region, lead, owner);
         let mut buffers = Buffers::new();
         buffers.push(Buffer::whole(memory));
         buffers.extend(others);

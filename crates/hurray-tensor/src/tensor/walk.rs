@@ -24,10 +24,13 @@ impl Walk {
     ///
     /// `descriptor.unresolved`, `view.too-many`.
     pub(crate) fn new(descriptor: &Descriptor) -> Result<Self> {
-        let left = element_count(descriptor)?;
-        let shape = SmallVec::from_slice(descriptor.shape());
+        Ok(Self::over(descriptor.shape(), element_count(descriptor)?))
+    }
+
+    /// At the first index of a shape, of which there are `count`.
+    pub(crate) fn over(shape: &[u64], count: u64) -> Self {
         let index = SmallVec::from_elem(0, shape.len());
-        Ok(Self { shape, index, left })
+        Self { shape: SmallVec::from_slice(shape), index, left: count }
     }
 
     /// How many indices are to come, the present one included.
@@ -53,6 +56,18 @@ impl Walk {
             moved(dimension, i128::from(*at).saturating_neg());
             *at = 0;
         }
+    }
+
+    /// The size of the dimension that varies fastest.
+    pub(crate) fn innermost(&self) -> Option<u64> {
+        self.shape.last().copied()
+    }
+
+    /// At the first index still: leaves the dimension that varies fastest at 0.
+    pub(crate) fn leave_innermost(&mut self) {
+        let size = self.shape.pop();
+        self.index.pop();
+        self.left = size.and_then(|size| self.left.checked_div(size)).unwrap_or(0);
     }
 
     /// Stops where it is.

@@ -7,23 +7,14 @@ use hurray_tensor::format::{Dtype, Rule};
 use hurray_tensor::{Buffer, BufferMut, Cut, DeviceMemory, Ready, Region, SharedBytes, Tensor};
 use proptest::prelude::*;
 
-use super::{Count, Lines, byte};
+use super::{Count, Lines, adopted, byte};
 
 /// Memory that is said to change, `lead` bytes behind a multiple of 64.
 fn changing(lead: usize, length: usize) -> (SharedBytes, Count) {
-    let count = Count::default();
     let mut memory = Lines::new(lead + length);
     let first = memory.first().wrapping_add(lead);
     let region = Region { may_change: true, ..Region::host(first, length) };
-    let release = {
-        let count = count.clone();
-        move || {
-            count.add();
-            drop(memory);
-        }
-    };
-    // SAFETY: the memory is the closure's until it is called.
-    let buffer = unsafe { Buffer::adopt(region, release) }.unwrap();
+    let (buffer, count) = adopted(region, memory);
     (buffer.into_shared().unwrap(), count)
 }
 

@@ -53,9 +53,14 @@ impl Count {
 
 /// Foreign memory of `length` bytes counting up from 0, 64-aligned, and how often it was released.
 fn counted(length: usize) -> (Buffer, Count) {
-    let count = Count::default();
     let mut memory = Lines::new(length);
     let region = Region::host(memory.first(), length);
+    adopted(region, memory)
+}
+
+/// The memory at `region`, which is inside `memory`, and how often it was released.
+fn adopted(region: Region, memory: Lines) -> (Buffer, Count) {
+    let count = Count::default();
     let release = {
         let count = count.clone();
         move || {

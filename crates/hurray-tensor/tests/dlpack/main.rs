@@ -14,6 +14,8 @@
 )]
 #![allow(unsafe_code, reason = "the structs, and the memory they speak of, are the tests' own")]
 
+#[path = "../support/choice.rs"]
+mod choice;
 #[path = "../support/counting.rs"]
 mod counting;
 
@@ -27,6 +29,7 @@ mod in_c;
 mod lifetimes;
 mod mutated;
 mod other_library;
+mod parts;
 mod producer;
 mod shapes;
 

@@ -7,6 +7,8 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use hurray_tensor::exchange::Foreign;
 use hurray_tensor::exchange::raw::{HurrayBuffer, HurrayProducer, HurrayTensor};
+use hurray_tensor::format::{Descriptor, Dtype, PerBlock, Quantization};
+use hurray_tensor::{Buffer, Tensor};
 use libloading::Library;
 
 use crate::compile::{self, Into, compile};
@@ -201,6 +203,19 @@ pub(crate) fn empty_tensor() -> HurrayTensor {
         members: std::ptr::null_mut(),
         flags: 0,
     }
+}
+
+/// A tensor of int4 in blocks with scales of their own: 60 bytes and 24.
+pub(crate) fn in_blocks(buffers: [Buffer; 2]) -> Tensor {
+    let scheme = PerBlock {
+        axis: 1,
+        block_size: 32,
+        scales: 1,
+        zero_points: None,
+        scale_type: Dtype::Float32,
+    };
+    let parts = Descriptor::builder(Dtype::Int4, &[3, 40]);
+    Tensor::build(parts.quantization(Quantization::PerBlock(scheme)), buffers).unwrap()
 }
 
 /// The first buffer's struct.

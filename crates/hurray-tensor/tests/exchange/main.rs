@@ -12,6 +12,7 @@
 )]
 
 mod alone;
+mod below;
 mod compile;
 mod copies;
 mod device;
@@ -22,5 +23,6 @@ mod library;
 mod producers;
 mod read_only;
 mod refused;
+mod strangers;
 mod to_them;
 mod unrequested;

@@ -108,19 +108,9 @@ fn the_consumers_stream_is_named() {
 #[test]
 fn several_buffers_are_released_once_each_in_any_order() {
     for (side, way) in sides() {
-        let (data, data_released) = host_memory(&[0; 64]);
+        let (data, data_released) = host_memory(&[0; 60]);
         let (scales, scales_released) = host_memory(&[0; 24]);
-        let scheme = PerBlock {
-            axis: 1,
-            block_size: 32,
-            scales: 1,
-            zero_points: None,
-            scale_type: Dtype::Float32,
-        };
-        let descriptor = Descriptor::builder(Dtype::Int4, &[3, 40])
-            .quantization(Quantization::PerBlock(scheme))
-            .build();
-        let quantized = Tensor::new(descriptor.unwrap(), [data, scales]).unwrap();
+        let quantized = in_blocks([data, scales]);
         assert_eq!(consume(&side, way, Exported::new(quantized).unwrap().into_raw()), 0.0);
         let released = [data_released, scales_released].map(|count| count.load(Ordering::Relaxed));
         assert_eq!(released, [1, 1]);

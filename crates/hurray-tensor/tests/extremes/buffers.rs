@@ -2,8 +2,9 @@
 
 use std::cell::Cell;
 
-use hurray_tensor::format::Rule;
-use hurray_tensor::{Alignment, Buffer, BufferMut, DeviceMemory, SharedBytes, Tensor, Unfilled};
+use hurray_tensor::format::{Descriptor, Dtype, Rule};
+use hurray_tensor::{Alignment, Buffer, BufferMut, Composite, DeviceMemory, Offered, Result};
+use hurray_tensor::{SharedBytes, Tensor, Unfilled};
 
 use super::made::Random;
 
@@ -118,4 +119,29 @@ fn a_copy_becomes_a_vector_of_its_elements_or_none() {
             assert_eq!(own, elements);
         }
     }
+}
+
+/// More than there should be is refused when the first of it is seen.
+#[test]
+fn buffers_without_end_are_refused() {
+    let rule = |refused: Result<Tensor>| refused.map(drop).unwrap_err().rule().unwrap();
+    let buffer = BufferMut::zeroed(64).unwrap().freeze();
+    let descriptor = Descriptor::dense(Dtype::UInt8, &[64]).unwrap();
+    let parts = Descriptor::builder(Dtype::UInt8, &[64]);
+    let endless = || std::iter::repeat(buffer.clone());
+    assert_eq!(rule(Tensor::new(descriptor.clone(), endless())), Rule::MemoryCount);
+    let above = Rule::DescriptorBufferCountAboveTable;
+    assert_eq!(rule(Tensor::build(parts.clone(), endless())), above);
+    let handles = parts.buffers(std::iter::repeat(descriptor.buffers()[0]));
+    assert_eq!(handles.build().unwrap_err().rule(), above);
+
+    let offered = endless().map(Offered::synced);
+    let refused = Offered::of(descriptor.clone(), offered).map(drop).unwrap_err();
+    assert_eq!(refused.rule(), Some(Rule::MemoryCount));
+    let tensor = Tensor::new(descriptor, [buffer]).unwrap();
+    let tensors = || std::iter::repeat(tensor.clone());
+    let torn = Some(Rule::CompositeTorn);
+    assert_eq!(Composite::new(tensors()).map(drop).unwrap_err().rule(), torn);
+    let refused = Offered::bind(tensors().map(Offered::synced)).map(drop).unwrap_err();
+    assert_eq!(refused.rule(), torn);
 }

@@ -9,8 +9,8 @@ use hurray_tensor::format::{Accept, Rule};
 use hurray_tensor::{Tensor, device::Devices};
 use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect, munmap};
 
-use super::graph::Graph;
-use super::use_it;
+use super::broken::graph::Graph;
+use super::broken::use_it;
 
 const PAGE: usize = 4096;
 

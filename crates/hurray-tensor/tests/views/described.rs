@@ -1,33 +1,13 @@
 //! What parts and turns of tensors keep of scales, shards and statistics.
 
-#![allow(
-    missing_docs,
-    clippy::arithmetic_side_effects,
-    clippy::cast_possible_truncation,
-    clippy::cast_possible_wrap,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test may fail loudly"
-)]
-
-#[path = "support/model.rs"]
-mod model;
-mod support;
-#[path = "support/vectors.rs"]
-mod vectors;
-
 use hurray_tensor::format::*;
-use hurray_tensor::{Buffer, BufferMut, Cut, Error, Tensor};
-use model::{Model, addresses, apply, op};
+use hurray_tensor::{Buffer, BufferMut, Cut, Tensor};
 use proptest::prelude::*;
 use proptest::sample::Index;
-use vectors::*;
 
-#[track_caller]
-fn refused<T: std::fmt::Debug>(result: Result<T, Error>, rule: Rule) {
-    assert_eq!(result.unwrap_err().rule(), Some(rule));
-}
+use crate::model::{Model, addresses, apply, op};
+use crate::refused;
+use crate::vectors::*;
 
 /// The scale and the zero point of each element, as the format's text finds them.
 fn parameters(tensor: &Tensor) -> Model<(i128, u32, i32)> {

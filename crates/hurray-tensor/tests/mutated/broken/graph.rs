@@ -1,11 +1,9 @@
 //! Tensors of a producer that keeps the header's rules to the letter: what is released is freed.
 
 use std::cell::UnsafeCell;
-use std::ffi::c_void;
 use std::ptr;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use hurray_tensor::exchange::raw::*;
 use hurray_tensor::format::{
@@ -13,7 +11,9 @@ use hurray_tensor::format::{
     MemoryClass, SyncMode,
 };
 
-use super::Wrong;
+use super::released::{
+    BufferContext, Lines, Made, Once, TensorContext, release_buffer, release_event, release_tensor,
+};
 
 pub(crate) const KINDS: usize = 8;
 /// Two members, alike.
@@ -23,60 +23,17 @@ pub(crate) const ALIKE: usize = 6;
 /// Two members, each with an event that allows one wait.
 pub(crate) const WAITING: usize = 7;
 
-/// How often each thing was released. It outlives all of them.
-pub(crate) struct Once {
-    pub(crate) name: &'static str,
-    times: AtomicUsize,
-}
-
-impl Once {
-    fn new(name: &'static str) -> Arc<Self> {
-        Arc::new(Self { name, times: AtomicUsize::new(0) })
-    }
-
-    fn count(&self) {
-        self.times.fetch_add(1, Ordering::SeqCst);
-    }
-
-    pub(crate) fn times(&self) -> usize {
-        self.times.load(Ordering::SeqCst)
-    }
-}
-
-/// What is behind a tensor's struct. It is kept to the end of the test, what it made is not.
-pub(crate) struct TensorContext {
-    once: Arc<Once>,
-    /// What is to be freed: the struct of each buffer and member, and the arrays.
-    made: UnsafeCell<Option<Made>>,
-}
-
-struct Made {
-    _descriptor: Vec<u8>,
-    _buffer_list: Vec<*mut HurrayBuffer>,
-    _member_list: Vec<*mut HurrayTensor>,
-    buffers: Vec<*mut HurrayBuffer>,
-    members: Vec<*mut HurrayTensor>,
-}
-
-/// What is behind a buffer's struct.
-pub(crate) struct BufferContext {
-    pub(crate) once: Arc<Once>,
-    pub(crate) event: Option<Arc<Once>>,
-    memory: UnsafeCell<Option<Vec<Lines>>>,
-}
-
-#[repr(align(4096))]
-pub(crate) struct Lines([u8; 4096]);
-
 pub(crate) struct Graph {
     /// Every struct; the first is the outermost, which is the holder's own.
     pub(crate) tensors: Vec<*mut HurrayTensor>,
     pub(crate) buffers: Vec<*mut HurrayBuffer>,
     pub(crate) onces: Vec<Arc<Once>>,
     /// How many buffers and members each tensor really has.
-    counts: Vec<(usize, usize)>,
+    pub(super) counts: Vec<(usize, usize)>,
     /// Whether structs of members may be freed.
-    members_gone: bool,
+    pub(super) members_gone: bool,
+    /// Whether some tensor names a buffer that another frees.
+    pub(super) is_tangled: bool,
     _tensor_contexts: Vec<Rc<TensorContext>>,
     pub(crate) buffer_contexts: Vec<Arc<BufferContext>>,
 }
@@ -96,6 +53,7 @@ impl Graph {
             onces: Vec::new(),
             counts: Vec::new(),
             members_gone: false,
+            is_tangled: false,
             _tensor_contexts: Vec::new(),
             buffer_contexts: Vec::new(),
         };
@@ -176,8 +134,12 @@ impl Graph {
             members.into_iter().map(|member| Box::into_raw(Box::new(member))).collect();
         self.tensors.extend(&members);
         let mut descriptor = descriptor.encode();
+        // However many a tensor says: a table of a descriptor has no more.
         let mut buffer_list = buffers.clone();
+        buffer_list.resize(256, ptr::null_mut());
+        // The first that is missing is the end.
         let mut member_list = members.clone();
+        member_list.push(ptr::null_mut());
         let once = self.once("tensor");
         let mut raw = HurrayTensor {
             abi_version: ABI_VERSION,
@@ -273,109 +235,10 @@ impl Graph {
         }
     }
 
-    pub(crate) fn make_wrong(&mut self, wrong: Wrong) {
-        if self.members_gone {
-            return;
-        }
-        match wrong {
-            // SAFETY: the structs are there, not released, and numbers may be any.
-            Wrong::TensorBit { tensor, bit } => unsafe { flip(self.tensors[tensor].cast(), bit) },
-            // SAFETY: as above.
-            Wrong::BufferBit { buffer, bit } => unsafe { flip(self.buffers[buffer].cast(), bit) },
-            Wrong::BufferReleased { buffer } => {
-                let raw = self.buffers[buffer];
-                // SAFETY: as above. Memory of a buffer that is released may be gone.
-                if let Some(release) = unsafe { (*raw).release } {
-                    // SAFETY: not released.
-                    unsafe { release(raw) }
-                }
-            }
-            Wrong::MemberReleased { tensor } => {
-                let raw = self.tensors[tensor];
-                self.members_gone = true;
-                // SAFETY: as above.
-                if let Some(release) = unsafe { (*raw).release } {
-                    // SAFETY: not released.
-                    unsafe { release(raw) }
-                }
-            }
-            Wrong::NoEventRelease { buffer } => {
-                let raw = self.buffers[buffer];
-                // SAFETY: as above. It was released by its buffer's release, or will be.
-                unsafe { (*raw).sync.release_event = None }
-            }
-            Wrong::DescriptorBit { tensor, bit } => {
-                let raw = self.of_tensor(tensor);
-                if !raw.descriptor.is_null() {
-                    // SAFETY: the bytes are there, however many the struct says.
-                    unsafe { flip(raw.descriptor.cast_mut(), bit) }
-                }
-            }
-            Wrong::DescriptorLength { tensor, length } => {
-                self.of_tensor(tensor).descriptor_length = length;
-            }
-            Wrong::NoDescriptor { tensor } => self.of_tensor(tensor).descriptor = ptr::null(),
-            Wrong::Arrays { tensor, which } => {
-                let raw = self.of_tensor(tensor);
-                match which {
-                    0 => raw.buffers = ptr::null_mut(),
-                    1 => raw.members = ptr::null_mut(),
-                    2 => raw.buffers = raw.buffers.wrapping_byte_add(1),
-                    _ => raw.members = raw.members.wrapping_byte_add(4),
-                }
-            }
-            Wrong::Entry { tensor, place, which } => self.entry(tensor, place, which),
-        }
-    }
-
     /// Entry `place` of a tensor's buffers becomes a buffer that is somebody's already.
     pub(crate) fn name_again(&self, tensor: usize, place: usize, buffer: usize) {
         // SAFETY: the list is there until the tensor is released.
         unsafe { *(*self.tensors[tensor]).buffers.add(place) = self.buffers[buffer] }
-    }
-
-    fn of_tensor(&mut self, tensor: usize) -> &mut HurrayTensor {
-        // SAFETY: the structs stay until the outermost is released.
-        unsafe { &mut *self.tensors[tensor] }
-    }
-
-    fn entry(&mut self, tensor: usize, place: usize, which: u8) {
-        let outer = self.tensors[0];
-        let raw = *self.of_tensor(tensor);
-        let is_there = |list: usize| list.is_multiple_of(8) && list != 0;
-        if raw.release.is_none() {
-            return;
-        }
-        if place < self.counts[tensor].0 {
-            if is_there(raw.buffers.addr()) {
-                // SAFETY: the list is there, as long as it says.
-                let entry = unsafe { &mut *raw.buffers.add(place) };
-                // SAFETY: as above.
-                let first = unsafe { *raw.buffers };
-                match which {
-                    0 => *entry = ptr::null_mut(),
-                    1 => *entry = entry.wrapping_byte_add(4),
-                    2 => *entry = first,
-                    // One that lies elsewhere in the graph.
-                    3 => *entry = self.buffers[0],
-                    _ => *entry = self.buffers[self.buffers.len() - 1],
-                }
-            }
-        } else {
-            if is_there(raw.members.addr()) {
-                // SAFETY: as above.
-                let entry = unsafe { &mut *raw.members.add(place) };
-                // SAFETY: as above.
-                let first = unsafe { *raw.members };
-                match which {
-                    0 => *entry = ptr::null_mut(),
-                    1 => *entry = entry.wrapping_byte_add(4),
-                    2 => *entry = first,
-                    3 => *entry = outer,
-                    _ => *entry = self.tensors[tensor],
-                }
-            }
-        }
     }
 }
 
@@ -402,78 +265,4 @@ fn handle(size: u64, device: DeviceTag, sync: Sync) -> BufferHandle {
     };
     let class = if device == CUDA { MemoryClass::UNIFIED } else { MemoryClass::STANDARD };
     BufferHandle::new(size, 64, device, sync, class).unwrap()
-}
-
-/// # Safety
-///
-/// The byte must be there, and nobody else use it.
-unsafe fn flip(first: *mut u8, bit: usize) {
-    // SAFETY: the caller's.
-    unsafe { *first.add(bit / 8) ^= 1 << (bit % 8) }
-}
-
-pub(crate) unsafe extern "C" fn release_tensor(it: *mut HurrayTensor) {
-    // Only the first four fields may be read.
-    // SAFETY: by the header's rules.
-    let context = unsafe { (*it).private_data.cast::<TensorContext>() };
-    // SAFETY: as above.
-    assert!(unsafe { (*it).release.take() }.is_some(), "released twice");
-    // SAFETY: contexts stay to the end of the test.
-    let context = unsafe { &*context };
-    context.once.count();
-    // SAFETY: whoever releases is the only one.
-    let Some(made) = (unsafe { (*context.made.get()).take() }) else {
-        return;
-    };
-    for buffer in &made.buffers {
-        // SAFETY: the struct is there until now; what was moved out or released says so.
-        unsafe {
-            if let Some(release) = (**buffer).release {
-                release(*buffer);
-            }
-            drop(Box::from_raw(*buffer));
-        }
-    }
-    for member in &made.members {
-        // SAFETY: as above.
-        unsafe {
-            if let Some(release) = (**member).release {
-                release(*member);
-            }
-            drop(Box::from_raw(*member));
-        }
-    }
-}
-
-unsafe extern "C" fn release_buffer(it: *mut HurrayBuffer) {
-    // SAFETY: by the header's rules.
-    let context = unsafe { &*(*it).private_data.cast::<BufferContext>() };
-    // SAFETY: as above.
-    assert!(unsafe { (*it).release.take() }.is_some(), "released twice");
-    context.once.count();
-    if let Some(event) = &context.event
-        && event.times() == 0
-    {
-        event.count();
-    }
-    // SAFETY: whoever releases is the only one.
-    drop(unsafe { (*context.memory.get()).take() });
-}
-
-unsafe extern "C" fn release_event(it: *mut HurraySync) {
-    // SAFETY: by the header's rules.
-    let context = unsafe { &*(*it).event_context.cast::<BufferContext>() };
-    // SAFETY: as above.
-    assert!(unsafe { (*it).release_event.take() }.is_some(), "released twice");
-    assert_eq!(context.once.times(), 0, "an event was released after its buffer");
-    context.event.as_ref().unwrap().count();
-}
-
-/// Where the memory of a buffer really is; null where it is gone.
-pub(crate) fn memory_of(context: &BufferContext) -> *const c_void {
-    // SAFETY: nobody releases meanwhile.
-    match unsafe { &*context.memory.get() } {
-        Some(lines) => lines.as_ptr().cast(),
-        None => ptr::null(),
-    }
 }

@@ -6,7 +6,7 @@ use hurray_tensor::device::{Device, Devices, EventKind, Identity, RawEvent};
 use hurray_tensor::format::{DeviceTag, MemoryClass};
 use hurray_tensor::{Alignment, BufferMut, DeviceMemory, Region, Result};
 
-use super::graph::BufferContext;
+use super::released::BufferContext;
 
 #[derive(Debug)]
 struct Waits {

@@ -1,32 +1,12 @@
-//! Parts and turns of tensors: the right elements, in the same memory, rightly described.
-
-#![allow(
-    missing_docs,
-    clippy::arithmetic_side_effects,
-    clippy::cast_possible_truncation,
-    clippy::cast_possible_wrap,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test may fail loudly"
-)]
-
-#[path = "support/model.rs"]
-mod model;
-mod support;
-#[path = "support/vectors.rs"]
-mod vectors;
+//! The elements of parts and turns of tensors, and their memory.
 
 use hurray_tensor::format::*;
-use hurray_tensor::{Buffer, BufferMut, Cut, Error, Tensor};
-use model::{addresses, apply, op};
+use hurray_tensor::{Buffer, BufferMut, Cut, Tensor};
 use proptest::prelude::*;
-use vectors::*;
 
-#[track_caller]
-fn refused<T: std::fmt::Debug>(result: Result<T, Error>, rule: Rule) {
-    assert_eq!(result.unwrap_err().rule(), Some(rule));
-}
+use crate::model::{addresses, apply, op};
+use crate::refused;
+use crate::vectors::*;
 
 /// Tensors of some shape in many layouts, at some distance from the start of their memory,
 /// which is or is not aligned.
