@@ -196,7 +196,7 @@ fn ours_are_asked_through_the_structs() {
     let copied = writable.copying(Copying::WhenNeeded);
     let copied = producer.produce(&copied, &accept, &devices).unwrap().acquire_host().unwrap();
     assert!(copied.buffers()[0].is_writable());
-    let aligned = Request::any().aligned(Alignment::PAGE);
+    let aligned = Request::any().aligned(Alignment::HUGE_PAGE);
     let refused = producer.produce(&aligned, &accept, &devices).unwrap_err();
     assert_eq!(refused.rule(), Some(Rule::ExchangeProduceRefused));
     assert!(producer.last_error().unwrap().contains("exchange.request-alignment"));
@@ -204,6 +204,32 @@ fn ours_are_asked_through_the_structs() {
     assert_eq!(released.load(Ordering::Relaxed), 0);
     drop(producer);
     assert_eq!(released.load(Ordering::Relaxed), 1);
+}
+
+#[test]
+fn a_tensor_is_handed_out_as_aligned_as_it_is_and_copied_for_more() {
+    let memory = BufferMut::zeroed_at(Alignment::HUGE_PAGE, 12288).unwrap().freeze();
+    let memory = memory.slice(4096..12288).unwrap();
+    let tensor = Tensor::dense(Dtype::UInt8, &[8192], memory).unwrap();
+    assert_eq!(tensor.descriptor().buffers()[0].alignment(), 64);
+    let first = tensor.buffers()[0].host_bytes().unwrap().as_ptr();
+    let mut producer = take(ExportedProducer::new(tensor).into_raw());
+    let (accept, devices) = (Accept::default(), Devices::default());
+    let mut produce = |request: &Request| {
+        let offered = producer.produce(request, &accept, &devices)?;
+        let tensor = offered.acquire_host()?;
+        let declared = tensor.descriptor().buffers()[0].alignment();
+        Ok::<_, hurray_tensor::Error>((
+            tensor.buffers()[0].host_bytes()?.as_ptr() == first,
+            declared,
+        ))
+    };
+    assert_eq!(produce(&Request::any()).unwrap(), (true, 64));
+    assert_eq!(produce(&Request::any().aligned(Alignment::PAGE)).unwrap(), (true, 4096));
+    let more = Request::any().aligned(Alignment::HUGE_PAGE);
+    assert!(produce(&more).is_err());
+    let copied = produce(&more.copying(Copying::WhenNeeded)).unwrap();
+    assert_eq!(copied, (false, Alignment::HUGE_PAGE.bytes()));
 }
 
 #[test]
