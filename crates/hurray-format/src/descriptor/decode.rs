@@ -14,7 +14,7 @@ use crate::accept::Accept;
 use crate::buffer::BufferHandle;
 use crate::dtype::{Dtype, PrivateDtype};
 use crate::error::{Error, Expected, Result, Value};
-use crate::layout::{self, Layout};
+use crate::layout::{self, Layout, LayoutKind};
 use crate::limits::Limits;
 use crate::quant::{Context, Quantization};
 use crate::rules::Rule;
@@ -105,7 +105,7 @@ impl<'a> DescriptorRef<'a> {
     }
 
     /// Reads a descriptor in place, to be refused by `check` where its buffers are not those
-    /// that come with it.
+    /// that come with it, or its layout is of no use.
     ///
     /// # Errors
     ///
@@ -114,7 +114,7 @@ impl<'a> DescriptorRef<'a> {
     pub fn read_for<E: From<Error>>(
         bytes: &'a [u8],
         accept: &Accept,
-        check: impl FnOnce(WireArray<'a, BufferHandle>) -> Result<(), E>,
+        check: impl FnOnce(WireArray<'a, BufferHandle>, LayoutKind) -> Result<(), E>,
     ) -> Result<Self, E> {
         read(bytes, accept, &mut Silent, Matched(check))
     }

@@ -8,7 +8,7 @@ use super::{Descriptor, DescriptorRef, Foreign, Permissive};
 use crate::buffer::BufferHandle;
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
-use crate::layout::Layout;
+use crate::layout::{Layout, LayoutKind};
 use crate::quant::Quantization;
 use crate::wire::{Borrowed, WireArray};
 
@@ -62,7 +62,7 @@ impl<'a> Reading<'a> for InPlace {
 
 impl<'a, E: From<Error>, F> Reading<'a> for Matched<F>
 where
-    F: FnOnce(WireArray<'a, BufferHandle>) -> Result<(), E>,
+    F: FnOnce(WireArray<'a, BufferHandle>, LayoutKind) -> Result<(), E>,
 {
     type Read = DescriptorRef<'a>;
     type Error = E;
@@ -72,7 +72,7 @@ where
         descriptor: &mut DescriptorRef<'a>,
         scheme: &mut Scheme<'a>,
     ) -> Result<Self::Read, E> {
-        self.0(descriptor.buffers)?;
+        self.0(descriptor.buffers, descriptor.layout.kind())?;
         Ok(descriptor.take(scheme))
     }
 }

@@ -67,7 +67,13 @@ impl SharedBytes {
             let expected = Expected::AtMost(as_u64(length));
             return Err(refuse(Rule::MemoryRange, "range", found, expected));
         }
-        if !into.is_empty() {
+        if !self.0.may_change() {
+            // Some of it may be borrowed from its owner, which atomics would not leave alone.
+            // SAFETY: memory of the host that nobody writes to while it is held.
+            let bytes = unsafe { self.0.bytes_unchanging() };
+            let from = bytes.get(start..).and_then(|rest| rest.get(..into.len()));
+            into.copy_from_slice(from.unwrap_or_default());
+        } else if !into.is_empty() {
             // SAFETY: as many bytes lie inside the region from there on, which is host memory for
             // as long as it is held, as whoever made it promised. `into` is borrowed exclusively,
             // so that it is not that memory.

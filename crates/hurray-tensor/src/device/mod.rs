@@ -43,8 +43,8 @@ pub type OsHandle = std::convert::Infallible;
 /// Memory on its way to another process.
 #[derive(Debug)]
 pub struct ExportedMemory {
-    /// What the operating system passes on.
-    pub handle: OsHandle,
+    /// What the operating system passes on; nothing for a buffer of no bytes.
+    pub handle: Option<OsHandle>,
     /// Where the memory starts in what the handle stands for, in bytes.
     pub offset: u64,
     /// How many bytes there are.

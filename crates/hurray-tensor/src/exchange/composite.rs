@@ -83,13 +83,13 @@ struct Walk<'a> {
 /// Adds a tensor and what is in it.
 fn walk(foreign: Foreign, with: &Walk<'_>, depth: usize, found: &mut Found) -> Result<()> {
     let descriptor = decode(foreign.raw(), with.accept)?;
-    let count = match descriptor.layout() {
-        Layout::Composite(head) => head.member_count,
-        _ => 0,
+    let announced = match descriptor.layout() {
+        Layout::Composite(head) => Some(head.member_count),
+        _ => None,
     };
-    check_counts(foreign.raw(), count, depth, &with.accept.limits)?;
+    check_counts(foreign.raw(), announced, depth, &with.accept.limits)?;
     let raw = *foreign.raw();
-    if count == 0 {
+    let Some(count) = announced else {
         for buffer in buffer_structs(foreign.raw(), descriptor.buffer_count())? {
             // A null pointer has a rule of its own.
             if !found.buffers.insert(*buffer) && !buffer.is_null() {
@@ -97,8 +97,10 @@ fn walk(foreign: Foreign, with: &Walk<'_>, depth: usize, found: &mut Found) -> R
             }
         }
         return found.add(foreign.open(with.accept, with.devices, with.request)?);
+    };
+    if count != 0 {
+        check_pointer(raw.members, "members", offset_of!(HurrayTensor, members))?;
     }
-    check_pointer(raw.members, "members", offset_of!(HurrayTensor, members))?;
     // Held until its members are moved out.
     let owner = foreign.into_owner();
     found.tensors.push(Tensor::new(descriptor, [])?);
@@ -113,14 +115,22 @@ fn walk(foreign: Foreign, with: &Walk<'_>, depth: usize, found: &mut Found) -> R
     Ok(())
 }
 
-fn check_counts(raw: &HurrayTensor, count: u32, depth: usize, limits: &Limits) -> Result<()> {
+/// Holds the numbers of a struct against the members that its descriptor announces, if it is a
+/// head's.
+fn check_counts(
+    raw: &HurrayTensor,
+    announced: Option<u32>,
+    depth: usize,
+    limits: &Limits,
+) -> Result<()> {
+    let count = announced.unwrap_or(0);
     let at = offset_of!(HurrayTensor, member_count);
     if raw.member_count != u64::from(count) {
         let found = Value::Unsigned(raw.member_count);
         let expected = Expected::Exactly(u64::from(count));
         return Err(refuse(Rule::ExchangeMemberCount, "member_count", at, found, expected));
     }
-    if count != 0 && raw.buffer_count != 0 {
+    if announced.is_some() && raw.buffer_count != 0 {
         let at = offset_of!(HurrayTensor, buffer_count);
         let found = Value::Unsigned(raw.buffer_count);
         let rule = Rule::ExchangeBufferCount;

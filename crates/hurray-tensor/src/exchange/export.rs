@@ -4,15 +4,15 @@
 
 use std::fmt;
 use std::iter;
-use std::mem::ManuallyDrop;
+use std::mem::{ManuallyDrop, offset_of};
 use std::ptr::NonNull;
 
-use hurray_format as format;
+use hurray_format::{self as format, Descriptor, Expected, Layout, Rule, Value};
 
 use super::in_order::Releases;
 use super::parcel::{self, Parcel, Vacant, pack};
 use super::raw::{BUFFER_COPIED, BUFFER_MAY_CHANGE, BUFFER_READ_ONLY, HurrayBuffer, HurrayTensor};
-use super::released;
+use super::{refuse, released};
 use crate::buffer::Buffer;
 use crate::error::Result;
 use crate::offered::{Fence, Offered};
@@ -46,8 +46,10 @@ impl Exported {
     ///
     /// # Errors
     ///
-    /// Out of memory.
+    /// `exchange.composite` for a head, which goes out [with its members](Self::composite); out of
+    /// memory.
     pub fn new(tensor: Tensor) -> Result<Self> {
+        check_no_head(tensor.descriptor())?;
         let (descriptor, buffers) = tensor.into_parts();
         let mut parts = buffers.zip(descriptor.buffers()).enumerate();
         let fill = |vacant: Vacant| {
@@ -62,9 +64,10 @@ impl Exported {
     ///
     /// # Errors
     ///
-    /// Out of memory.
+    /// As [`new`](Self::new).
     pub fn share(tensor: &Tensor) -> Result<Self> {
         let descriptor = tensor.descriptor();
+        check_no_head(descriptor)?;
         if let ([buffer], [handle]) = (tensor.buffers(), descriptor.buffers()) {
             // Most have one, and the place of everything is known then.
             let fill =
@@ -222,6 +225,19 @@ impl fmt::Debug for Exported {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let HurrayTensor { buffer_count, member_count, .. } = self.as_raw();
         write!(f, "Exported({buffer_count} buffers, {member_count} members)")
+    }
+}
+
+/// A head without its members says of them what is not so.
+#[inline]
+fn check_no_head(descriptor: &Descriptor) -> Result<()> {
+    match descriptor.layout() {
+        Layout::Composite(head) if head.member_count != 0 => {
+            let found = Value::Unsigned(u64::from(head.member_count));
+            let at = offset_of!(HurrayTensor, member_count);
+            Err(refuse(Rule::ExchangeComposite, "member_count", at, found, Expected::Exactly(0)))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -8,7 +8,7 @@ use std::slice;
 
 use hurray_format::{
     Accept, Array, BufferHandle, Descriptor, DescriptorRef, DeviceTag, Error as FormatError,
-    Expected, Rule, Silent, SyncMode, Value,
+    Expected, LayoutKind, Rule, Silent, SyncMode, Value,
 };
 use smallvec::SmallVec;
 
@@ -32,6 +32,11 @@ impl Foreign {
     /// `devices` are those that can wait for its events and streams: where the right one is not
     /// among them, the tensor is offered all the same, and waiting for it is refused.
     ///
+    /// What its memory holds can be looked at only after the wait:
+    /// [`acquire_host`](Offered::acquire_host) checks index arrays, scales and zero points then,
+    /// unless the offer is [`trusted`](Offered::trusted). Bytes of the first buffer in front of
+    /// what a dense tensor reaches are nobody's: see [`Buffer::lead`].
+    ///
     /// # Errors
     ///
     /// The rules of `exchange.*`; those of the descriptor; `memory.address-null`,
@@ -49,12 +54,12 @@ impl Foreign {
         devices: &Devices,
         request: Option<&Request>,
     ) -> Result<Offered<Tensor>> {
-        check_no_members(self.raw())?;
         let bytes = descriptor_bytes(self.raw(), accept)?;
         if self.raw().buffer_count != 1 {
             return take_several(self, Arriving::read(bytes, accept)?, devices, request);
         }
         let arriving = Arriving::read(bytes, accept)?;
+        check_no_head(self.raw(), arriving.descriptor().layout().kind())?;
         let handles = arriving.descriptor().buffers();
         let structs = buffer_structs(self.raw(), handles.len())?;
         match (structs, handles) {
@@ -77,9 +82,9 @@ impl Foreign {
     /// As [`into_offered`](Self::into_offered).
     #[inline]
     pub fn look(&self, accept: &Accept) -> Result<DescriptorRef<'_>> {
-        check_no_members(self.raw())?;
         let bytes = descriptor_bytes(self.raw(), accept)?;
-        DescriptorRef::read_for(bytes, accept, |handles| {
+        DescriptorRef::read_for(bytes, accept, |handles, kind| {
+            check_no_head(self.raw(), kind)?;
             let structs = buffer_structs(self.raw(), handles.len())?;
             for (place, (pointer, handle)) in structs.iter().zip(handles.iter()).enumerate() {
                 let theirs = look_at(*pointer, handle, place, None)?;
@@ -167,6 +172,7 @@ fn take_several(
     devices: &Devices,
     request: Option<&Request>,
 ) -> Result<Offered<Tensor>> {
+    check_no_head(foreign.raw(), arriving.descriptor().layout().kind())?;
     let handles = arriving.descriptor().buffers();
     let structs = buffer_structs(foreign.raw(), handles.len())?;
     let mut found: SmallVec<[(Region, HurraySync); 3]> = SmallVec::new();
@@ -247,9 +253,10 @@ pub(super) fn event_shared(event: u64) -> Error {
     refuse(Rule::ExchangeEventShared, "event", at, Value::Tag(event), Expected::Unsaid)
 }
 
+/// A head is no tensor, with members or without.
 #[inline]
-fn check_no_members(raw: &HurrayTensor) -> Result<()> {
-    if raw.member_count == 0 {
+fn check_no_head(raw: &HurrayTensor, kind: LayoutKind) -> Result<()> {
+    if raw.member_count == 0 && kind != LayoutKind::Virtual {
         return Ok(());
     }
     let at = offset_of!(HurrayTensor, member_count);

@@ -198,7 +198,7 @@ impl Making {
                 Status::from(&error).code()
             }
             Err(panic) => {
-                self.error = said(&panic).and_then(|text| CString::new(text).ok());
+                self.error = said(&panic).and_then(as_c);
                 quietly(move || drop(panic));
                 Status::Panic.code()
             }
@@ -207,7 +207,12 @@ impl Making {
 }
 
 fn as_text(error: &Error) -> Option<CString> {
-    CString::new(error.to_string()).ok()
+    as_c(error.to_string())
+}
+
+/// As text of C's, which ends at the first zero: one inside is left out.
+fn as_c(text: String) -> Option<CString> {
+    CString::new(text.replace('\0', "")).ok()
 }
 
 fn said(panic: &Box<dyn Any + Send>) -> Option<String> {

@@ -9,8 +9,9 @@ use hurray_format::{BufferHandle, DeviceTag, Expected, MemoryClass, Rule, SyncMo
 use super::export::Exported;
 use super::foreign::check_pointer;
 use super::raw::{
-    ABI_VERSION, BUFFER_COPIED, BUFFER_READ_ONLY, DEVICE_ANY, HurrayBuffer, HurrayRequest,
-    NO_QUEUE_FAMILY, REQUEST_ALLOW_COPY, REQUEST_MUST_COPY, REQUEST_WRITABLE, struct_size,
+    ABI_VERSION, BUFFER_COPIED, BUFFER_MAY_CHANGE, BUFFER_READ_ONLY, DEVICE_ANY, HurrayBuffer,
+    HurrayRequest, NO_QUEUE_FAMILY, REQUEST_ALLOW_COPY, REQUEST_MUST_COPY, REQUEST_WRITABLE,
+    struct_size,
 };
 use super::refuse;
 use crate::copying::Copying;
@@ -299,7 +300,9 @@ impl Request {
         if handle.byte_size() != 0 && handle.alignment() < self.raw.min_alignment {
             return Some((Rule::ExchangeRequestAlignment, "alignment"));
         }
-        if place == 0 && self.wants_writable() && raw.flags & BUFFER_READ_ONLY != 0 {
+        // What others can still change is nobody's to write to either.
+        let is_closed = raw.flags & (BUFFER_READ_ONLY | BUFFER_MAY_CHANGE) != 0;
+        if place == 0 && self.wants_writable() && is_closed {
             return Some((Rule::ExchangeRequestWritable, "flags"));
         }
         let copied = raw.flags & BUFFER_COPIED != 0;

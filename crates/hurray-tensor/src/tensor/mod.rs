@@ -165,7 +165,8 @@ impl Tensor {
     }
 
     /// Checks what the memory must hold: index arrays in bounds and in order, scales and zero
-    /// points in range. Whoever takes a tensor from a stranger does this once.
+    /// points in range. Tensors out of files, and those that other libraries hand over, were looked
+    /// at when they were taken, unless somebody trusted them.
     ///
     /// # Errors
     ///

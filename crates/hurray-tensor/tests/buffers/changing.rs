@@ -213,3 +213,12 @@ fn it_is_copied_while_it_changes() {
     });
     assert!(shared.copy_out().unwrap().iter().all(|byte| *byte == 200));
 }
+
+#[test]
+fn what_an_owner_has_is_copied_as_what_it_is() {
+    let shared = Buffer::from_owner((0..100).collect::<Vec<u8>>()).unwrap().into_shared().unwrap();
+    let mut part = [0; 77];
+    shared.copy_to(3, &mut part).unwrap();
+    assert_eq!(part.to_vec(), (3..80).collect::<Vec<u8>>());
+    assert!(shared.copy_to(50, &mut [0; 51]).is_err());
+}

@@ -3,7 +3,10 @@
 #![allow(unsafe_code, reason = "memory is adopted, and structs are taken over")]
 
 use hurray_tensor::device::Devices;
-use hurray_tensor::exchange::{Exported, Foreign};
+use hurray_tensor::exchange::raw::BUFFER_MAY_CHANGE;
+use hurray_tensor::exchange::{
+    Exported, ExportedProducer, Foreign, ForeignProducer, Produce, Request,
+};
 use hurray_tensor::format::{
     Accept, CompositeHead, Composition, Coo, Descriptor, Dtype, Layout, PerChannel, Quantization,
     Rule,
@@ -131,4 +134,70 @@ fn members_of_a_stranger_are_looked_at() {
     let refused = offered(exported()).acquire_host().unwrap_err();
     assert_eq!(refused.rule(), Some(Rule::SparseCooOutOfBounds));
     offered(exported()).trusted().acquire_host().unwrap();
+}
+
+#[test]
+fn a_head_is_no_tensor() {
+    for members in [0, 1, 3] {
+        let head = CompositeHead { composition: Composition::Group, member_count: members };
+        let head = Descriptor::builder(Dtype::Float32, &[2]).layout(Layout::Composite(head));
+        let head = Tensor::new(head.build().unwrap(), []).unwrap();
+        let exported = Exported::share(&head);
+        if members > 0 {
+            // It goes out with its members.
+            assert_eq!(exported.unwrap_err().rule(), Some(Rule::ExchangeComposite));
+            assert_eq!(Exported::new(head).unwrap_err().rule(), Some(Rule::ExchangeComposite));
+            continue;
+        }
+        let taken = foreign(exported.unwrap());
+        let rule = Some(Rule::ExchangeComposite);
+        assert_eq!(taken.look(&Accept::default()).unwrap_err().rule(), rule);
+        let offered = taken.into_offered(&Accept::default(), &Devices::default());
+        assert_eq!(offered.unwrap_err().rule(), rule);
+        let taken = foreign(Exported::share(&head).unwrap());
+        let _ = taken.into_composite(&Accept::default(), &Devices::default()).unwrap();
+    }
+}
+
+#[test]
+fn a_head_whose_members_did_not_come_is_no_tensor_either() {
+    let head = CompositeHead { composition: Composition::Group, member_count: 1 };
+    let head = Descriptor::builder(Dtype::Float32, &[10, 10]).layout(Layout::Composite(head));
+    let head = Tensor::new(head.build().unwrap(), []).unwrap();
+    let member = Tensor::from_vec(vec![1.0_f32], &[1]).unwrap();
+    let composite = Composite::new([head, member]).unwrap();
+    let mut raw = Exported::composite(&composite).unwrap().into_raw();
+    raw.member_count = 0;
+    // SAFETY: a tensor of ours, and not released.
+    let taken = unsafe { Foreign::take(&raw mut raw) }.unwrap();
+    let rule = Some(Rule::ExchangeComposite);
+    assert_eq!(taken.look(&Accept::default()).unwrap_err().rule(), rule);
+    let offered = taken.into_offered(&Accept::default(), &Devices::default());
+    assert_eq!(offered.unwrap_err().rule(), rule);
+}
+
+#[test]
+fn to_write_was_asked_and_is_not_had_where_others_write() {
+    struct Careless;
+    impl Produce for Careless {
+        fn produce(&mut self, _: &Request) -> hurray_tensor::Result<Exported> {
+            let exported = Exported::new(Tensor::from_vec(vec![0_u8; 64], &[64])?)?;
+            let mut raw = exported.into_raw();
+            // SAFETY: a tensor of ours has one pointer, to a struct of ours.
+            unsafe { (**raw.buffers).flags = BUFFER_MAY_CHANGE };
+            // SAFETY: as above, and not released.
+            Exported::offer(
+                unsafe { Foreign::take(&raw mut raw) }?
+                    .into_offered(&Accept::default(), &Devices::default())?,
+            )
+        }
+    }
+    let mut raw = ExportedProducer::new(Careless).into_raw();
+    // SAFETY: a producer of ours, and not released.
+    let mut producer = unsafe { ForeignProducer::take(&raw mut raw) }.unwrap();
+    let (accept, devices) = (Accept::default(), Devices::default());
+    let refused = producer.produce(&Request::any().writable(), &accept, &devices).unwrap_err();
+    assert_eq!(refused.rule(), Some(Rule::ExchangeProduceRefused));
+    assert!(producer.last_error().unwrap().contains("exchange.request-writable"));
+    let _ = producer.produce(&Request::any(), &accept, &devices).unwrap();
 }

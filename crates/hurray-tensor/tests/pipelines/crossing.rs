@@ -174,7 +174,7 @@ impl Consumer {
         message[24..32].copy_from_slice(&memory.offset.to_le_bytes());
         message[32..40].copy_from_slice(&memory.length.to_le_bytes());
         let event = event.map(|(handle, _)| handle);
-        let mut handles = vec![memory.handle.as_fd()];
+        let mut handles = vec![memory.handle.as_ref().unwrap().as_fd()];
         handles.extend(event.as_ref().map(AsFd::as_fd));
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
         let mut control = SendAncillaryBuffer::new(&mut space);
@@ -218,7 +218,7 @@ fn receive(socket: &UnixStream) -> ExportedBuffer {
     let mut handles = handles.into_iter();
     let number = |at: usize| u64::from_le_bytes(message[at..at + 8].try_into().unwrap());
     let memory = ExportedMemory {
-        handle: handles.next().unwrap(),
+        handle: handles.next(),
         offset: number(24),
         length: number(32),
         class: MemoryClass::from_tag(message[1]),

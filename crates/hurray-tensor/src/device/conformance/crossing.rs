@@ -9,6 +9,7 @@ use super::{Backend, filled, kinds, pattern, read_back, stream};
 use crate::buffer::Buffer;
 use crate::device::{Device, Event, EventKind, ExportedMemory, Stream};
 use crate::error::Result;
+use crate::memory::Alignment;
 
 /// Whether it was done: a device that cannot says so, and nothing else.
 fn done<T>(result: Result<T>) -> Option<T> {
@@ -45,7 +46,17 @@ pub fn memory_crosses_processes(backend: &dyn Backend) {
         let again = device.import_memory(device.export_memory(&part).unwrap()).unwrap();
         check_imported(&device, &stream, *class, &again, &bytes[640..9000]);
         lies_are_refused(&device, &imported);
+        no_bytes_cross(&device, *class);
     }
+}
+
+fn no_bytes_cross(device: &Arc<dyn Device>, class: MemoryClass) {
+    let empty = device.allocate(0, Alignment::LINE, class).unwrap().freeze();
+    let exported = device.export_memory(&empty).unwrap();
+    assert_eq!((exported.length, exported.handle.is_some()), (0, false));
+    let imported = device.import_memory(exported).unwrap();
+    assert!(imported.is_empty() && device.identity().owns(&imported.region()));
+    assert_eq!(imported.class(), class);
 }
 
 fn check_imported(
@@ -86,6 +97,7 @@ fn lies_are_refused(device: &Arc<dyn Device>, buffer: &Buffer) {
     assert_eq!(lie(&|memory| memory.offset = 1 << 40), Some(Rule::MemorySize));
     let other = MemoryClass::from_tag(0x7F);
     assert_eq!(lie(&|memory| memory.class = other), Some(Rule::DeviceClass));
+    assert_eq!(lie(&|memory| memory.handle = None), Some(Rule::DeviceImport));
 }
 
 /// An event that is exported is complete when the original is.

@@ -208,6 +208,9 @@ unsafe impl Device for Simulated {
 
     fn export_memory(&self, memory: &Buffer) -> Result<ExportedMemory> {
         let region = memory.region();
+        if region.length == 0 && self.identity.owns(&region) {
+            return Ok(ExportedMemory { handle: None, offset: 0, length: 0, class: region.class });
+        }
         let no_export = || refuse(Rule::DeviceExport, "memory", Value::None, Expected::Unsaid);
         let position = region.position();
         let (mapping, start) = Mapping::of(position, region.length)
@@ -215,7 +218,8 @@ unsafe impl Device for Simulated {
             .ok_or_else(no_export)?;
         let (handle, file_offset) = mapping.export()?;
         let offset = file_offset.saturating_add(as_u64(start));
-        Ok(ExportedMemory { handle, offset, length: region.length, class: region.class })
+        let (length, class) = (region.length, region.class);
+        Ok(ExportedMemory { handle: Some(handle), offset, length, class })
     }
 
     fn import_memory(&self, memory: ExportedMemory) -> Result<Buffer> {

@@ -121,6 +121,7 @@ impl Mapping {
     pub(super) fn import(memory: ExportedMemory) -> Result<(Arc<Self>, usize)> {
         let ExportedMemory { handle, offset, length, .. } = memory;
         let no_memory = |field| refuse(Rule::DeviceImport, field, Value::None, Expected::Unsaid);
+        let handle = handle.ok_or_else(|| no_memory("handle"))?;
         let seals = fs::fcntl_get_seals(&handle).map_err(|_| no_memory("handle"))?;
         if !seals.contains(SealFlags::SHRINK) {
             // Somebody could take pages away under the feet of who reads them.
