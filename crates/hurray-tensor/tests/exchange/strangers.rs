@@ -183,8 +183,10 @@ fn to_write_was_asked_and_is_not_had_where_others_write() {
         fn produce(&mut self, _: &Request) -> hurray_tensor::Result<Exported> {
             let exported = Exported::new(Tensor::from_vec(vec![0_u8; 64], &[64])?)?;
             let mut raw = exported.into_raw();
-            // SAFETY: a tensor of ours has one pointer, to a struct of ours.
-            unsafe { (**raw.buffers).flags = BUFFER_MAY_CHANGE };
+            // SAFETY: a tensor of ours with one buffer has one pointer.
+            let buffer = unsafe { *raw.buffers };
+            // SAFETY: to a struct of ours, which nobody else uses.
+            unsafe { (*buffer).flags = BUFFER_MAY_CHANGE };
             // SAFETY: as above, and not released.
             Exported::offer(
                 unsafe { Foreign::take(&raw mut raw) }?
