@@ -96,12 +96,11 @@ thread_local! {
     static LAST: RefCell<Option<Rc<Told>>> = const { RefCell::new(None) };
 }
 
-/// Keeps a failure as the thread's last one and gives its status. While a thread ends there may
-/// be no place left for it; the status says enough then.
-pub(crate) fn keep(failure: &Failure) -> i32 {
+/// Keeps a failure as the thread's last one. While a thread ends there may be no place left for it;
+/// the status says enough then.
+pub(crate) fn keep(failure: &Failure) {
     let told = Rc::new(Told::of(failure));
     let _ = LAST.try_with(|last| last.replace(Some(told)));
-    failure.status()
 }
 
 /// The thread's last failure. Its texts stay where they are until the next one is kept.
