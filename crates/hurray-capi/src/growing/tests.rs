@@ -66,6 +66,22 @@ fn a_size_that_was_never_set_is_refused() {
     }
 }
 
+#[test]
+fn of_a_struct_to_be_filled_the_size_alone_need_be_set() {
+    use hurray_tensor::exchange::raw::HurrayTensor;
+    for size in [16, 79, 80, 800] {
+        let mut out = MaybeUninit::<HurrayTensor>::uninit();
+        let place = out.as_mut_ptr();
+        // SAFETY: a field of memory that is there.
+        unsafe { (&raw mut (*place).struct_size).write(size) };
+        // SAFETY: as long as a tensor is, and ours to write.
+        let emptied = unsafe { emptied(place, "out") };
+        assert_eq!(emptied.is_ok(), size >= 80, "{size}");
+        // SAFETY: written just now.
+        assert!(unsafe { (&raw const (*place).release).read() }.is_none());
+    }
+}
+
 /// As C aligns a struct with a uint64_t in it.
 #[repr(align(8))]
 struct Aligned<const N: usize>([u32; N]);
