@@ -19,6 +19,7 @@ mod from_them;
 mod in_order;
 mod layout;
 mod library;
+mod longer;
 mod producers;
 mod refused;
 mod to_them;
