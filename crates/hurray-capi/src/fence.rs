@@ -91,8 +91,8 @@ mod tests {
 
     impl Drop for Panics {
         fn drop(&mut self) {
-            if self.0 > 0 {
-                std::panic::panic_any(Self(self.0 - 1));
+            if let Some(left) = self.0.checked_sub(1) {
+                std::panic::panic_any(Self(left));
             }
         }
     }

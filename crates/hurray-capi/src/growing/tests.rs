@@ -1,3 +1,5 @@
+use std::mem::offset_of;
+
 use super::*;
 use crate::failure::Failure;
 
@@ -72,13 +74,15 @@ fn of_a_struct_to_be_filled_the_size_alone_need_be_set() {
     for size in [16, 79, 80, 800] {
         let mut out = MaybeUninit::<HurrayTensor>::uninit();
         let place = out.as_mut_ptr();
+        let its_size = place.wrapping_byte_add(offset_of!(HurrayTensor, struct_size));
         // SAFETY: a field of memory that is there.
-        unsafe { (&raw mut (*place).struct_size).write(size) };
+        unsafe { its_size.cast::<u32>().write(size) };
         // SAFETY: as long as a tensor is, and ours to write.
         let emptied = unsafe { emptied(place, "out") };
         assert_eq!(emptied.is_ok(), size >= 80, "{size}");
+        let release = place.wrapping_byte_add(offset_of!(HurrayTensor, release));
         // SAFETY: written just now.
-        assert!(unsafe { (&raw const (*place).release).read() }.is_none());
+        assert!(unsafe { release.cast::<*const c_void>().read() }.is_null());
     }
 }
 

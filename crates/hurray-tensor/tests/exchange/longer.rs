@@ -2,6 +2,7 @@
 //! next one, who knows it all, would read what is not there.
 
 #![allow(unsafe_code, reason = "structs are moved by hand, and functions of C++ are called")]
+#![allow(clippy::multiple_unsafe_ops_per_block, reason = "structs are taken apart by hand")]
 
 use std::mem::{MaybeUninit, offset_of};
 use std::ptr;

@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code, reason = "structs of others are taken")]
 
-use std::mem::MaybeUninit;
+use std::mem::{MaybeUninit, offset_of};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -336,6 +336,8 @@ unsafe extern "C" fn never(_: *mut HurrayTensor) {
     panic!("a tensor that is not there is released")
 }
 
+type Release = Option<unsafe extern "C" fn(*mut HurrayTensor)>;
+
 #[test]
 fn of_the_room_for_a_tensor_the_size_alone_need_be_set() {
     let (memory, _) = host_memory(&[0; 48]);
@@ -346,16 +348,19 @@ fn of_the_room_for_a_tensor_the_size_alone_need_be_set() {
     let produce = unsafe { (*raw).produce }.unwrap();
     for (size, status) in [(79, -4), (80, 0), (96, 0)] {
         let mut out = MaybeUninit::<HurrayTensor>::uninit();
+        let out = out.as_mut_ptr();
+        let its_size = out.wrapping_byte_add(offset_of!(HurrayTensor, struct_size));
         // SAFETY: a field of memory that is there.
-        unsafe { (&raw mut (*out.as_mut_ptr()).struct_size).write(size) };
+        unsafe { its_size.cast::<u32>().write(size) };
         // SAFETY: a producer of ours, and no more than a tensor is ever written.
-        let answer = unsafe { produce(raw, Request::any().as_raw(), out.as_mut_ptr()) };
+        let answer = unsafe { produce(raw, Request::any().as_raw(), out) };
+        let release = out.wrapping_byte_add(offset_of!(HurrayTensor, release));
         // SAFETY: written whatever the answer.
-        let release = unsafe { (&raw const (*out.as_mut_ptr()).release).read() };
+        let release = unsafe { release.cast::<Release>().read() };
         assert_eq!((answer, release.is_some()), (status, status == 0), "{size}");
         if let Some(release) = release {
             // SAFETY: filled, and not released.
-            unsafe { release(out.as_mut_ptr()) }
+            unsafe { release(out) }
         }
     }
 }
