@@ -45,8 +45,15 @@ fn caught<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
 /// are made of, may be the system's or a callback's: what is wrong there goes no further either.
 fn told(failure: Failure) -> i32 {
     let status = failure.status();
+    let mut is_kept = false;
+    quietly(|| {
+        keep(&failure);
+        is_kept = true;
+    });
+    if !is_kept {
+        keep(&Failure::Untold(status));
+    }
     // Apart: what is dropped while a panic unwinds may not panic in turn.
-    quietly(|| keep(&failure));
     quietly(move || drop(failure));
     status
 }
@@ -127,6 +134,9 @@ mod tests {
             let place = Box::default();
             let failure = hurray_tensor::Error::Io { doing: "read", place, source };
             assert_eq!(fence(move || Err(failure.into())), Status::System.code());
+            let told = last().expect("kept");
+            assert_eq!(told.status, Status::System.code());
+            assert_eq!(told.message.to_str(), Ok("what went wrong has no words"));
         }
     }
 }

@@ -330,10 +330,6 @@ const char *last_error(HurrayProducer *self) noexcept {
     return making->error.empty() ? nullptr : making->error.c_str();
 }
 
-} // namespace detail
-
-namespace detail {
-
 // Room for a tensor. Where there is none, what it was to be made of is released.
 inline std::unique_ptr<State> room(std::vector<std::uint8_t> descriptor, std::vector<Source> &sources,
                                    std::size_t members) {
@@ -354,8 +350,8 @@ inline std::unique_ptr<State> room(std::vector<std::uint8_t> descriptor, std::ve
 // members were made in the same way.
 inline Tensor export_tensor(std::vector<std::uint8_t> descriptor, std::vector<Source> &&sources,
                             std::vector<Tensor> members = {}) {
-    // From here on nothing fails.
     auto state = detail::room(std::move(descriptor), sources, members.size());
+    // From here on nothing fails.
     for (std::size_t at = 0; at < sources.size(); ++at) {
         Source &source = sources[at];
         detail::Part *part = state->parts[at].get();
