@@ -15,7 +15,8 @@
  * So hurray_tensor is this library's, and HurrayTensor the struct by which one leaves it or comes in.
  *
  * A call that says that it spends an object leaves you to free it; until then it is good for nothing
- * else, and other calls refuse it ("capi.finished").
+ * else, and other calls refuse it ("capi.finished"). What was borrowed from it, such as a tensor's
+ * descriptor, and what it said of its memory end with that: take a copy before, or ask the new owner.
  *
  * ERRORS
  *
@@ -773,6 +774,11 @@ int32_t hurray_builder_build(const hurray_builder *builder, hurray_descriptor **
 /* ---- Tensors ------------------------------------------------------------------------------------- */
 
 // Host memory of a caller's for one buffer of a tensor. It never grows.
+//
+// Whoever hands it over promises, until `release` is called: `length` bytes are at `data`, stay
+// there, hold something (none is uninitialised), and may be read from any thread; with no flag set
+// they may be written to from any thread as well. Nobody else writes to them, unless
+// HURRAY_BUFFER_MAY_CHANGE is set; nor reads them, unless that or HURRAY_BUFFER_READ_ONLY is.
 typedef struct HurrayMemory {
     // Where it starts; may be NULL where it is empty.
     void *data;
@@ -781,8 +787,9 @@ typedef struct HurrayMemory {
     // HURRAY_BUFFER_READ_ONLY, so that nobody is ever let write to it; HURRAY_BUFFER_MAY_CHANGE,
     // where somebody else may write to it meanwhile. Others are refused.
     uint64_t flags;
-    // Lets go of it: called once, with `context`, by whatever thread uses it last. NULL for memory
-    // that stays for as long as the program runs.
+    // Lets go of it: called once, with `context`, by whatever thread uses it last, and unwinds
+    // nothing. NULL for memory that stays, and of which all this holds, for as long as the program
+    // runs.
     void (*release)(void *context);
     // Yours.
     void *context;
@@ -825,9 +832,10 @@ typedef struct HurrayRegion {
 // A tensor in your memory, one piece for each buffer of the descriptor, in table order and as long
 // as it says, or longer. Nothing is copied.
 //
-// The memory is taken whatever the answer: where it is refused it is released at once. The
-// descriptor counts from the multiple of 64 at or below the first byte: for memory that begins
-// elsewhere, `hurray_tensor_build` works that out.
+// By this call you promise of each piece what `HurrayMemory` asks for. The memory is taken whatever
+// the answer: where it is refused it is released at once. (But a `count` above 65535 is not
+// believed, and nothing is looked at: "capi.length".) The descriptor counts from the multiple of 64
+// at or below the first byte: for memory that begins elsewhere, `hurray_tensor_build` works that out.
 int32_t hurray_tensor_new(const hurray_descriptor_ref *descriptor,
                           const HurrayMemory *memory,
                           size_t count,
@@ -837,9 +845,11 @@ int32_t hurray_tensor_new(const hurray_descriptor_ref *descriptor,
 // quantization that the builder has; its buffer table is made from the memory, and what the builder
 // says of one is not looked at. Nothing is copied.
 //
-// The memory is taken whatever the answer: where it is refused it is released at once. A dense
-// tensor may begin at any address; its byte offset counts from there, and in the descriptor from the
-// multiple of 64 below. Index arrays, scales and zero points begin at a multiple of 64.
+// By this call you promise of each piece what `HurrayMemory` asks for. The memory is taken whatever
+// the answer: where it is refused it is released at once. (But a `count` above 65535 is not
+// believed, and nothing is looked at: "capi.length".) A dense tensor may begin at any address; its
+// byte offset counts from there, and in the descriptor from the multiple of 64 below. Index arrays,
+// scales and zero points begin at a multiple of 64.
 int32_t hurray_tensor_build(const hurray_builder *builder,
                             const HurrayMemory *memory,
                             size_t count,
@@ -855,10 +865,11 @@ int32_t hurray_tensor_clone(const hurray_tensor *tensor, hurray_tensor **copy);
 // Ends a share in a tensor; NULL is nothing. The last one lets go of the memory.
 void hurray_tensor_free(hurray_tensor *tensor);
 
-// What the tensor is. Good for as long as the tensor is.
+// What the tensor is. Good until the tensor is given away or freed.
 const hurray_descriptor_ref *hurray_tensor_descriptor(const hurray_tensor *tensor);
 
-// Where buffer `place` is, from 0. Good for as long as the tensor is.
+// Where buffer `place` is, from 0. What it points to is good until the tensor is given away or
+// freed.
 int32_t hurray_tensor_region(const hurray_tensor *tensor,
                              size_t place,
                              HurrayRegion *region);

@@ -20,6 +20,8 @@ pub(crate) enum Failure {
     Panic(String),
     /// A callback of the caller's asked to stop, and with which status.
     Stopped(i32),
+    /// A failure with that status, of which the words failed too.
+    Untold(i32),
 }
 
 impl From<Error> for Failure {
@@ -51,7 +53,7 @@ impl Failure {
         match self {
             Self::Error(error) => Status::from(error).code(),
             Self::Panic(_) => Status::Panic.code(),
-            Self::Stopped(status) => *status,
+            Self::Stopped(status) | Self::Untold(status) => *status,
         }
     }
 }
@@ -70,12 +72,13 @@ impl Told {
     fn of(failure: &Failure) -> Self {
         let broken = match failure {
             Failure::Error(error) => error.format(),
-            Failure::Panic(_) | Failure::Stopped(_) => None,
+            Failure::Panic(_) | Failure::Stopped(_) | Failure::Untold(_) => None,
         };
         let message = match failure {
             Failure::Error(error) => error.to_string(),
             Failure::Panic(text) => format!("a bug of this library: {text}"),
             Failure::Stopped(status) => format!("a callback asked to stop with status {status}"),
+            Failure::Untold(_) => "what went wrong has no words".to_owned(),
         };
         Self {
             status: failure.status(),
@@ -96,12 +99,11 @@ thread_local! {
     static LAST: RefCell<Option<Rc<Told>>> = const { RefCell::new(None) };
 }
 
-/// Keeps a failure as the thread's last one and gives its status. While a thread ends there may
-/// be no place left for it; the status says enough then.
-pub(crate) fn keep(failure: &Failure) -> i32 {
+/// Keeps a failure as the thread's last one. While a thread ends there may be no place left for it;
+/// the status says enough then.
+pub(crate) fn keep(failure: &Failure) {
     let told = Rc::new(Told::of(failure));
     let _ = LAST.try_with(|last| last.replace(Some(told)));
-    failure.status()
 }
 
 /// The thread's last failure. Its texts stay where they are until the next one is kept.

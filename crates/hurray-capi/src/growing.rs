@@ -141,10 +141,17 @@ struct Beginning {
 /// Where the pointer is not null it leads to the first fields of a struct of the exchange, and to as
 /// much of it as they say, which is the caller's to write for as long as the place is used.
 pub(crate) unsafe fn emptied<T>(out: *mut T, name: &'static str) -> Result<Place<T>> {
-    // SAFETY: passed on to the caller.
-    let beginning = unsafe { pointer::at_mut(out.cast::<Beginning>(), name) }?;
-    beginning.release = ptr::null();
-    let size = usize::try_from(beginning.struct_size).unwrap_or(usize::MAX);
+    // Of all its fields the caller need have set the size alone, so that there is no reference to it.
+    let beginning = out.cast::<Beginning>();
+    pointer::check(beginning, name)?;
+    // SAFETY: neither null nor misaligned; the first fields are there, as the caller promises.
+    let release = unsafe { &raw mut (*beginning).release };
+    // SAFETY: a field that is the caller's to write, as aligned as the whole.
+    unsafe { release.write(ptr::null()) };
+    // SAFETY: the first fields are there, as the caller promises.
+    let size = unsafe { &raw const (*beginning).struct_size };
+    // SAFETY: the caller set it.
+    let size = usize::try_from(unsafe { size.read() }).unwrap_or(usize::MAX);
     if size < size_of::<T>() {
         let (found, expected) = (Value::Unsigned(as_u64(size)), as_u64(size_of::<T>()));
         return Err(refuse(Rule::CapiStructSize, name, found, Expected::AtLeast(expected)));

@@ -17,7 +17,7 @@ use hurray_tensor::format::{Expected, Rule, Value};
 use crate::failure::{Result, refuse, refused};
 
 /// Neither null nor misaligned.
-fn check<T>(pointer: *const T, name: &'static str) -> Result {
+pub(crate) fn check<T>(pointer: *const T, name: &'static str) -> Result {
     if pointer.is_null() {
         return Err(refused(Rule::CapiNull, name));
     }

@@ -15,7 +15,8 @@
  * So hurray_tensor is this library's, and HurrayTensor the struct by which one leaves it or comes in.
  *
  * A call that says that it spends an object leaves you to free it; until then it is good for nothing
- * else, and other calls refuse it ("capi.finished").
+ * else, and other calls refuse it ("capi.finished"). What was borrowed from it, such as a tensor's
+ * descriptor, and what it said of its memory end with that: take a copy before, or ask the new owner.
  *
  * ERRORS
  *

@@ -2,6 +2,7 @@
 
 use std::ffi::c_void;
 use std::ptr;
+use std::slice;
 
 use ::hurray_tensor::exchange::raw::{BUFFER_MAY_CHANGE, BUFFER_READ_ONLY};
 use ::hurray_tensor::format::{Expected, Rule, Value};
@@ -48,6 +49,11 @@ fn spent() -> Failure {
 }
 
 /// Host memory of a caller's for one buffer of a tensor. It never grows.
+///
+/// Whoever hands it over promises, until `release` is called: `length` bytes are at `data`, stay
+/// there, hold something (none is uninitialised), and may be read from any thread; with no flag set
+/// they may be written to from any thread as well. Nobody else writes to them, unless
+/// HURRAY_BUFFER_MAY_CHANGE is set; nor reads them, unless that or HURRAY_BUFFER_READ_ONLY is.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct HurrayMemory {
@@ -58,8 +64,9 @@ pub struct HurrayMemory {
     /// HURRAY_BUFFER_READ_ONLY, so that nobody is ever let write to it; HURRAY_BUFFER_MAY_CHANGE,
     /// where somebody else may write to it meanwhile. Others are refused.
     pub flags: u64,
-    /// Lets go of it: called once, with `context`, by whatever thread uses it last. NULL for memory
-    /// that stays for as long as the program runs.
+    /// Lets go of it: called once, with `context`, by whatever thread uses it last, and unwinds
+    /// nothing. NULL for memory that stays, and of which all this holds, for as long as the program
+    /// runs.
     pub release: Option<unsafe extern "C" fn(context: *mut c_void)>,
     /// Yours.
     pub context: *mut c_void,
@@ -109,9 +116,10 @@ unsafe impl Growing for HurrayRegion {
 /// A tensor in your memory, one piece for each buffer of the descriptor, in table order and as long
 /// as it says, or longer. Nothing is copied.
 ///
-/// The memory is taken whatever the answer: where it is refused it is released at once. The
-/// descriptor counts from the multiple of 64 at or below the first byte: for memory that begins
-/// elsewhere, `hurray_tensor_build` works that out.
+/// By this call you promise of each piece what `HurrayMemory` asks for. The memory is taken whatever
+/// the answer: where it is refused it is released at once. (But a `count` above 65535 is not
+/// believed, and nothing is looked at: "capi.length".) The descriptor counts from the multiple of 64
+/// at or below the first byte: for memory that begins elsewhere, `hurray_tensor_build` works that out.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hurray_tensor_new(
     descriptor: *const hurray_descriptor_ref,
@@ -121,12 +129,12 @@ pub unsafe extern "C" fn hurray_tensor_new(
 ) -> i32 {
     fence(|| {
         // SAFETY: the contract of the header.
-        let given = unsafe { given(memory, count) }?;
+        let mut given = unsafe { given(memory, count) }?;
         // SAFETY: the contract of the header.
         let descriptor = unsafe { lent(descriptor) }?;
         // SAFETY: the contract of the header.
         let mut out = unsafe { Place::new(tensor, "tensor") }?;
-        let made = Tensor::new(descriptor.clone(), buffers(given)?)?;
+        let made = Tensor::new(descriptor.clone(), given.buffers()?)?;
         out.put(give(hurray_tensor::new(made)));
         Ok(())
     })
@@ -136,9 +144,11 @@ pub unsafe extern "C" fn hurray_tensor_new(
 /// quantization that the builder has; its buffer table is made from the memory, and what the builder
 /// says of one is not looked at. Nothing is copied.
 ///
-/// The memory is taken whatever the answer: where it is refused it is released at once. A dense
-/// tensor may begin at any address; its byte offset counts from there, and in the descriptor from the
-/// multiple of 64 below. Index arrays, scales and zero points begin at a multiple of 64.
+/// By this call you promise of each piece what `HurrayMemory` asks for. The memory is taken whatever
+/// the answer: where it is refused it is released at once. (But a `count` above 65535 is not
+/// believed, and nothing is looked at: "capi.length".) A dense tensor may begin at any address; its
+/// byte offset counts from there, and in the descriptor from the multiple of 64 below. Index arrays,
+/// scales and zero points begin at a multiple of 64.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hurray_tensor_build(
     builder: *const hurray_builder,
@@ -148,12 +158,12 @@ pub unsafe extern "C" fn hurray_tensor_build(
 ) -> i32 {
     fence(|| {
         // SAFETY: the contract of the header.
-        let given = unsafe { given(memory, count) }?;
+        let mut given = unsafe { given(memory, count) }?;
         // SAFETY: the contract of the header.
         let builder = unsafe { at(builder, "builder") }?;
         // SAFETY: the contract of the header.
         let mut out = unsafe { Place::new(tensor, "tensor") }?;
-        let made = Tensor::build(builder.parts()?, buffers(given)?)?;
+        let made = Tensor::build(builder.parts()?, given.buffers()?)?;
         out.put(give(hurray_tensor::new(made)));
         Ok(())
     })
@@ -202,7 +212,7 @@ pub unsafe extern "C" fn hurray_tensor_free(tensor: *mut hurray_tensor) {
     });
 }
 
-/// What the tensor is. Good for as long as the tensor is.
+/// What the tensor is. Good until the tensor is given away or freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hurray_tensor_descriptor(
     tensor: *const hurray_tensor,
@@ -213,7 +223,8 @@ pub unsafe extern "C" fn hurray_tensor_descriptor(
     })
 }
 
-/// Where buffer `place` is, from 0. Good for as long as the tensor is.
+/// Where buffer `place` is, from 0. What it points to is good until the tensor is given away or
+/// freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hurray_tensor_region(
     tensor: *const hurray_tensor,
@@ -264,8 +275,16 @@ pub unsafe extern "C" fn hurray_tensor_check_contents(tensor: *const hurray_tens
     })
 }
 
-/// Memory that was handed in, and is let go when this is dropped.
-struct Given {
+/// More than a tensor can have buffers, and far less than what a count holds that was never set.
+const MOST_PIECES: u16 = u16::MAX;
+
+/// The pieces of memory that were handed in. One after the other becomes a buffer's; what is left is
+/// let go when this is dropped. It is a view of the caller's own list, so that taking the memory
+/// needs no more of it.
+struct Given<'a>(slice::Iter<'a, HurrayMemory>);
+
+/// A piece of memory, which is let go when this is dropped.
+struct Piece {
     region: Region,
     release: Release,
 }
@@ -293,41 +312,61 @@ impl Drop for Release {
 ///
 /// # Safety
 ///
-/// The contract of the header: the pointer leads to `count` structs, which are true.
-unsafe fn given(memory: *const HurrayMemory, count: usize) -> Result<Vec<Given>> {
-    // SAFETY: passed on to the caller.
-    let memory = unsafe { items(memory, count, "memory") }?;
-    let mut given: Vec<Given> = Vec::new();
-    // A count that cannot be true is an error, and not the end of the process.
-    given.try_reserve_exact(count).map_err(|_| {
+/// The contract of the header: the pointer leads to `count` structs, which are true, and stay while
+/// they are used. They are handed in once.
+unsafe fn given<'a>(memory: *const HurrayMemory, count: usize) -> Result<Given<'a>> {
+    if count > usize::from(MOST_PIECES) {
         let found = Value::Unsigned(u64::try_from(count).unwrap_or(u64::MAX));
-        refuse(Rule::MemoryTooLarge, "count", found, Expected::Unsaid)
-    })?;
-    given.extend(memory.iter().map(taken));
-    for piece in memory {
-        if piece.flags & !(BUFFER_READ_ONLY | BUFFER_MAY_CHANGE) != 0 {
-            let found = Value::Tag(piece.flags);
-            return Err(refuse(Rule::CapiReserved, "flags", found, Expected::AtMost(5)));
-        }
+        let expected = Expected::AtMost(MOST_PIECES.into());
+        return Err(refuse(Rule::CapiLength, "count", found, expected));
     }
-    Ok(given)
+    // SAFETY: passed on to the caller.
+    Ok(Given(unsafe { items(memory, count, "memory") }?.iter()))
 }
 
-fn taken(memory: &HurrayMemory) -> Given {
-    let mut region = Region::host(memory.data.cast(), memory.length);
-    region.may_change = memory.flags & BUFFER_MAY_CHANGE != 0;
-    region.writable = memory.flags & (BUFFER_READ_ONLY | BUFFER_MAY_CHANGE) == 0;
-    Given { region, release: Release { release: memory.release, context: memory.context } }
+impl Iterator for Given<'_> {
+    type Item = Piece;
+
+    fn next(&mut self) -> Option<Piece> {
+        let memory = self.0.next()?;
+        let mut region = Region::host(memory.data.cast(), memory.length);
+        region.may_change = memory.flags & BUFFER_MAY_CHANGE != 0;
+        region.writable = memory.flags & (BUFFER_READ_ONLY | BUFFER_MAY_CHANGE) == 0;
+        let release = Release { release: memory.release, context: memory.context };
+        Some(Piece { region, release })
+    }
 }
 
-fn buffers(given: Vec<Given>) -> Result<Vec<Buffer>> {
-    let adopt = |Given { region, release }: Given| {
-        // SAFETY: whoever gave the memory promised, by calling, that it is there, initialised and
-        // where it says until its release is called, and that nobody else writes to it unless it
-        // is marked so.
-        unsafe { Buffer::adopt(region, move || drop(release)) }.map_err(Failure::from)
-    };
-    given.into_iter().map(adopt).collect()
+impl Drop for Given<'_> {
+    fn drop(&mut self) {
+        self.for_each(drop);
+    }
+}
+
+impl Given<'_> {
+    /// As many buffers as there are pieces.
+    fn buffers(&mut self) -> Result<Vec<Buffer>> {
+        for HurrayMemory { flags, .. } in self.0.as_slice() {
+            if flags & !(BUFFER_READ_ONLY | BUFFER_MAY_CHANGE) != 0 {
+                let found = Value::Tag(*flags);
+                return Err(refuse(Rule::CapiReserved, "flags", found, Expected::AtMost(5)));
+            }
+        }
+        let mut buffers = Vec::new();
+        let count = self.0.len();
+        buffers.try_reserve_exact(count).map_err(|_| {
+            let found = Value::Unsigned(u64::try_from(count).unwrap_or(u64::MAX));
+            refuse(Rule::MemoryTooLarge, "count", found, Expected::Unsaid)
+        })?;
+        for Piece { region, release } in self {
+            // SAFETY: whoever gave the memory promised by calling what `HurrayMemory` asks for, and
+            // that is what this asks for: the bytes are there until `release` is called, where they
+            // are, initialised, to be read by any thread and, where the region is writable, written;
+            // and others do neither, but as the region's flags say.
+            buffers.push(unsafe { Buffer::adopt(region, move || drop(release)) }?);
+        }
+        Ok(buffers)
+    }
 }
 
 fn told(buffer: &Buffer) -> HurrayRegion {
@@ -351,3 +390,6 @@ fn told(buffer: &Buffer) -> HurrayRegion {
         uuid: region.uuid,
     }
 }
+
+#[cfg(test)]
+mod tests;

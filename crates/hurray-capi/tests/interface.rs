@@ -81,6 +81,18 @@ fn every_call_is_fenced() {
     assert_eq!(seen, calls().len());
 }
 
+/// What a tensor lends ends where its memory goes to somebody else, and the header says so.
+#[test]
+fn what_a_tensor_lends_is_good_until_it_is_given_away() {
+    let calls = calls();
+    for name in ["hurray_tensor_descriptor", "hurray_tensor_region"] {
+        let call = calls.iter().find(|call| call.name == name).unwrap();
+        let words: Vec<&str> = call.comment.split_whitespace().collect();
+        let until = "ood until the tensor is given away or freed.";
+        assert!(words.join(" ").contains(until), "{name}");
+    }
+}
+
 /// Each pointer of each call is NULL in turn, while all else is as it should be.
 #[test]
 fn null_is_an_error_and_never_a_crash() {

@@ -24,8 +24,10 @@
  *     may be called with a copy, and with a copy of those fields alone. So do all callbacks of these
  *     structs that take the struct itself: a consumer that knows a shorter struct has no longer copy
  *     to call them with.
- *  4. To move a struct, copy it and set the `release` of the one copied from to NULL. The struct may
- *     lie anywhere; nothing in it points into itself.
+ *  4. To move a struct, copy it and set the `release` of the one copied from to NULL. Whoever copies
+ *     less of it than its `struct_size` says, since a later one is longer than the one it knows,
+ *     lowers `struct_size` in the copy to what was copied: the next one may know more, and reads as
+ *     far as that says. The struct may lie anywhere; nothing in it points into itself.
  *  5. The outermost struct is its holder's memory. Everything that it points to is the producer's,
  *     and stays valid until it is released.
  *  6. Releasing a tensor releases each of its buffers, members and events that is neither released
@@ -42,13 +44,17 @@
  *     held that the caller's callbacks take.
  * 10. Between handoff and release nobody writes the bytes, and they do not move; but a consumer may
  *     write where neither READ_ONLY nor MAY_CHANGE is set, for then it is the only one who holds
- *     them. Quantization parameters are never written.
+ *     them. Quantization parameters are never written. The bytes of buffer 0 in front of the lowest
+ *     element that a dense tensor reaches are promised to nobody, and are neither read nor written
+ *     by the consumer: a producer whose memory begins elsewhere may have rounded its address down
+ *     to a multiple of 64, and what is there is another's.
  * 11. A library stays loaded while a struct with its callbacks in it is not released.
  *
  * GROWTH
  *
  * Fields are only ever appended, which shows in `struct_size`; a consumer reads no further than the
  * smaller of the struct's size and the one it knows, and refuses a struct smaller than version 1's.
+ * What is copied on has the smaller size in it (rule 4).
  * What a consumer must understand is a flag, a kind or a mode, and an unknown one is refused. So
  * `abi_version` stays 1. HurraySync is embedded and never grows.
  */
@@ -184,7 +190,7 @@ struct HurraySync {
 struct HurrayBuffer {
     /* HURRAY_ABI_VERSION. */
     uint32_t abi_version;
-    /* sizeof(struct HurrayBuffer), as the producer knows it. */
+    /* sizeof(struct HurrayBuffer), as the producer knows it, or who moved it here: rule 4. */
     uint32_t struct_size;
     /* Lets go of the memory, and of its event if that is not released. Call it exactly once, when
      * all work on the memory has completed. Reads only the first four fields. NULL: released. */
@@ -239,7 +245,7 @@ struct HurrayBuffer {
 
     struct HurraySync sync;
 
-    /* Releases the buffer in stream order, or NULL. Takes, in place of a host wait, an event or a
+    /* Releases the buffer in stream order, and its event if that is not released; or NULL. Takes, in place of a host wait, an event or a
      * stream of the consumer's on the same device (exactly one of `done->event` and `done->stream`),
      * and lets go of the memory when it is done. On HURRAY_OK it has set `release` to NULL, and has
      * moved the event out of `done` (its `release_event` is NULL): the producer releases it. On an
@@ -252,8 +258,8 @@ struct HurrayBuffer {
 struct HurrayTensor {
     /* HURRAY_ABI_VERSION. */
     uint32_t abi_version;
-    /* sizeof(struct HurrayTensor), as the producer knows it; before `produce`, how much of it there
-     * is room for. */
+    /* sizeof(struct HurrayTensor), as the producer knows it, or who moved it here: rule 4; before
+     * `produce`, how much of it there is room for. */
     uint32_t struct_size;
     /* Releases the tensor with all that was not moved out of it. Reads only the first four fields.
      * NULL: released. */
@@ -329,7 +335,7 @@ struct HurrayRequest {
 struct HurrayProducer {
     /* HURRAY_ABI_VERSION. */
     uint32_t abi_version;
-    /* sizeof(struct HurrayProducer), as its maker knows it. */
+    /* sizeof(struct HurrayProducer), as its maker knows it, or who moved it here: rule 4. */
     uint32_t struct_size;
     /* Releases the producer; tensors that it handed out stay good. Reads only the first four fields.
      * NULL: released. */
@@ -341,8 +347,9 @@ struct HurrayProducer {
      * and sync modes in it may come out otherwise. Valid until the next call on `self`. May be
      * NULL. */
     int32_t (*describe)(struct HurrayProducer *self, const uint8_t **descriptor, uint64_t *length);
-    /* Fills `out`, whose `struct_size` says how much room there is, or refuses. On an error
-     * `out->release` is NULL, and nothing is owed. Meets the request or refuses it; to wait on the
+    /* Fills `out`, whose `struct_size` says how much room there is, and then how much was filled; or
+     * refuses. Nothing else in `out` need be set before. On an error `out->release` is NULL, and
+     * nothing is owed. Meets the request or refuses it; to wait on the
      * host in place of recording an event is to meet it, to copy unasked is not. */
     int32_t (*produce)(struct HurrayProducer *self, const struct HurrayRequest *request,
                        struct HurrayTensor *out);

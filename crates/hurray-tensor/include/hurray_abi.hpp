@@ -45,12 +45,18 @@ class Owned {
 public:
     Owned() noexcept : raw_{} {}
 
-    // Moves the struct out of `from`, which is released from then on. Of one that is not understood
-    // no more than what releases it: nothing else may be there.
+    // Moves the struct out of `from`, which is released from then on. Of a longer one no more than is
+    // known here; of one that is not understood no more than what releases it, for nothing else may
+    // be there. `struct_size` says how much that was.
     explicit Owned(Raw *from) noexcept : raw_{} {
         constexpr std::size_t head = offsetof(Raw, private_data) + sizeof raw_.private_data;
         std::memcpy(&raw_, from, head);
-        if (understood()) raw_ = *from;
+        if (understood()) {
+            raw_ = *from;
+            cut(sizeof raw_);
+        } else {
+            cut(head);
+        }
         from->release = nullptr;
     }
 
@@ -75,8 +81,9 @@ public:
         raw_.release = nullptr;
     }
 
-    // Gives it away.
+    // Gives it away, in memory for all of the struct.
     void move_to(Raw *out) noexcept {
+        cut(sizeof raw_);
         *out = raw_;
         raw_.release = nullptr;
     }
@@ -94,6 +101,12 @@ public:
 
 protected:
     Raw raw_;
+
+private:
+    // Whoever gets the struct reads as far as its size says.
+    void cut(std::size_t size) noexcept {
+        if (raw_.struct_size > size) raw_.struct_size = static_cast<std::uint32_t>(size);
+    }
 };
 
 // A buffer moved out of a tensor.
@@ -116,10 +129,13 @@ public:
         raw_.sync.release_event = nullptr;
     }
 
-    // Releases the buffer behind an event or a stream of this side's. False: nothing changed.
+    // Releases the buffer behind an event or a stream of this side's, and its own event with it.
+    // False: nothing changed.
     bool release_after(HurraySync *done) noexcept {
-        release_event();
-        return raw_.release_after && raw_.release_after(&raw_, done) == HURRAY_OK;
+        if (!raw_.release || !raw_.release_after) return false;
+        if (raw_.release_after(&raw_, done) != HURRAY_OK) return false;
+        raw_.sync.release_event = nullptr;
+        return true;
     }
 };
 
@@ -222,6 +238,15 @@ struct State {
     void let_go() noexcept {
         if (holders.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
     }
+
+    // Room for so much: all that can fail.
+    State(std::vector<std::uint8_t> bytes, std::size_t buffer_count, std::size_t member_count)
+        : descriptor(std::move(bytes)), heads(member_count) {
+        for (parts.reserve(buffer_count); parts.size() < buffer_count;)
+            parts.push_back(std::make_unique<Part>());
+        buffers.reserve(buffer_count);
+        members.reserve(member_count);
+    }
 };
 
 inline void release_event(HurraySync *self) noexcept {
@@ -263,6 +288,7 @@ void release_producer(HurrayProducer *self) noexcept {
 
 template <class Make>
 std::int32_t describe(HurrayProducer *self, const std::uint8_t **descriptor, std::uint64_t *length) noexcept {
+    if (!self->release) return HURRAY_PEER;
     auto *making = static_cast<Making<Make> *>(self->private_data);
     *descriptor = making->descriptor.data();
     *length = making->descriptor.size();
@@ -271,9 +297,10 @@ std::int32_t describe(HurrayProducer *self, const std::uint8_t **descriptor, std
 
 template <class Make>
 std::int32_t produce(HurrayProducer *self, const HurrayRequest *request, HurrayTensor *out) noexcept {
+    out->release = nullptr;
+    if (!self->release) return HURRAY_PEER;
     auto *making = static_cast<Making<Make> *>(self->private_data);
     std::int32_t status = HURRAY_PANIC;
-    out->release = nullptr;
     making->error.clear();
     try {
         try {
@@ -298,38 +325,53 @@ std::int32_t produce(HurrayProducer *self, const HurrayRequest *request, HurrayT
 
 template <class Make>
 const char *last_error(HurrayProducer *self) noexcept {
+    if (!self->release) return nullptr;
     auto *making = static_cast<Making<Make> *>(self->private_data);
     return making->error.empty() ? nullptr : making->error.c_str();
 }
 
+// Room for a tensor. Where there is none, what it was to be made of is released.
+inline std::unique_ptr<State> room(std::vector<std::uint8_t> descriptor, std::vector<Source> &sources,
+                                   std::size_t members) {
+    try {
+        return std::make_unique<State>(std::move(descriptor), sources.size(), members);
+    } catch (...) {
+        for (Source &source : sources) {
+            if (source.raw.handle[13] == HURRAY_SYNC_EVENT) quietly(source.on_release_event);
+            quietly(source.on_release);
+        }
+        throw;
+    }
+}
+
 } // namespace detail
 
-// A tensor that releases each of its sources once. Its members were made in the same way.
-inline Tensor export_tensor(std::vector<std::uint8_t> descriptor, std::vector<Source> sources,
+// A tensor that releases each of its sources once: also where it throws, for there is no memory. Its
+// members were made in the same way.
+inline Tensor export_tensor(std::vector<std::uint8_t> descriptor, std::vector<Source> &&sources,
                             std::vector<Tensor> members = {}) {
-    auto state = std::make_unique<detail::State>();
-    state->descriptor = std::move(descriptor);
-    for (Source &source : sources) {
-        auto part = std::make_unique<detail::Part>();
+    auto state = detail::room(std::move(descriptor), sources, members.size());
+    // From here on nothing fails.
+    for (std::size_t at = 0; at < sources.size(); ++at) {
+        Source &source = sources[at];
+        detail::Part *part = state->parts[at].get();
         part->raw = source.raw;
         part->state = state.get();
-        part->on_release = std::move(source.on_release);
-        part->on_release_event = std::move(source.on_release_event);
+        part->on_release.swap(source.on_release);
+        part->on_release_event.swap(source.on_release_event);
         part->raw.abi_version = HURRAY_ABI_VERSION;
         part->raw.struct_size = sizeof(HurrayBuffer);
         part->raw.release = detail::release_buffer;
-        part->raw.private_data = part.get();
+        part->raw.private_data = part;
         part->raw.release_after = nullptr;
         part->raw.sync.device_tag = part->raw.handle[12];
         if (part->raw.handle[13] == HURRAY_SYNC_EVENT) {
             part->raw.sync.release_event = detail::release_event;
-            part->raw.sync.event_context = part.get();
+            part->raw.sync.event_context = part;
             part->event_pending = true;
         }
         state->buffers.push_back(&part->raw);
-        state->parts.push_back(std::move(part));
     }
-    state->heads.resize(members.size());
     for (std::size_t at = 0; at < members.size(); ++at) {
         members[at].move_to(&state->heads[at]);
         state->members.push_back(&state->heads[at]);

@@ -15,12 +15,13 @@ mod counting;
 use std::hint::black_box;
 
 use counting::{most, times};
-use hurray_tensor::device::Devices;
+use hurray_tensor::device::{Devices, Event, EventKind, RawEvent};
 use hurray_tensor::exchange::raw::HurrayTensor;
 use hurray_tensor::exchange::{Exported, Foreign};
 use hurray_tensor::format::StatisticsValues;
 use hurray_tensor::format::{Accept, Descriptor, Dtype, PerBlock, Quantization, Statistics};
-use hurray_tensor::{Buffer, BufferMut, Offered, Tensor};
+use hurray_tensor::format::{DeviceTag, MemoryClass};
+use hurray_tensor::{Buffer, BufferMut, DeclaredStream, Fence, Offered, Region, Tensor};
 
 const GROWS_IN_PLACE: bool = false;
 
@@ -102,6 +103,43 @@ fn buffers_that_are_held_apart_are_an_allocation_each() {
     let (imported, taken) = times(|| foreign.into_offered(&accept, &devices).unwrap());
     assert_eq!(taken, 3);
     drop(imported);
+}
+
+/// The exception: what is to be waited for is kept apart.
+#[test]
+fn what_is_to_be_waited_for_costs_more() {
+    let (accept, devices) = (Accept::default(), Devices::default());
+    let bytes = BufferMut::zeroed(768).unwrap().freeze();
+    let host = bytes.host_bytes().unwrap().as_ptr();
+    let region = Region {
+        device: DeviceTag::CUDA,
+        class: MemoryClass::UNIFIED,
+        address: u64::try_from(host.addr()).unwrap(),
+        ..Region::host(host.cast_mut(), 768)
+    };
+    let waited_for = |event: bool| {
+        // SAFETY: the buffer's memory, which is there until the end, and is not looked at.
+        let memory = unsafe { Buffer::adopt(Region { writable: false, ..region }, || ()) };
+        let tensor = Tensor::dense(Dtype::Float32, &[2, 3, 4, 8], memory.unwrap()).unwrap();
+        let raw = RawEvent { kind: EventKind::MultiWait, handle: 5, value: 0 };
+        let fence = match event {
+            // SAFETY: an event of no driver, which nobody waits for.
+            true => Fence::Event(unsafe { Event::borrow_until(|| (), DeviceTag::CUDA, None, raw) }),
+            // SAFETY: a stream of no driver, likewise.
+            false => Fence::Stream(unsafe { DeclaredStream::adopt(DeviceTag::CUDA, None, 5) }),
+        };
+        let offered = Offered::new(tensor, vec![fence]).unwrap();
+        let mut raw = Exported::offer(offered).unwrap().into_raw();
+        // SAFETY: exported just now.
+        let foreign = unsafe { Foreign::take(&raw mut raw) }.unwrap();
+        let (offered, taken) = times(|| foreign.into_offered(&accept, &devices).unwrap());
+        drop(offered);
+        taken
+    };
+    // The buffer, the descriptor as it arrives and once it is waited for, the list of what to wait
+    // for; and the event's release.
+    let (of_a_stream, of_an_event) = (waited_for(false), waited_for(true));
+    assert!(of_a_stream <= 5 && of_an_event <= of_a_stream + 1, "{of_a_stream} {of_an_event}");
 }
 
 #[test]

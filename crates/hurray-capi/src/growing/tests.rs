@@ -1,3 +1,5 @@
+use std::mem::offset_of;
+
 use super::*;
 use crate::failure::Failure;
 
@@ -63,6 +65,24 @@ fn a_size_that_was_never_set_is_refused() {
         // SAFETY: no more than the first field is looked at.
         let refused = unsafe { read(theirs.0.as_ptr().cast::<Today>(), "it") };
         assert_eq!(rule(refused.unwrap_err()), Rule::CapiStructSize, "{size}");
+    }
+}
+
+#[test]
+fn of_a_struct_to_be_filled_the_size_alone_need_be_set() {
+    use hurray_tensor::exchange::raw::HurrayTensor;
+    for size in [16, 79, 80, 800] {
+        let mut out = MaybeUninit::<HurrayTensor>::uninit();
+        let place = out.as_mut_ptr();
+        let its_size = place.wrapping_byte_add(offset_of!(HurrayTensor, struct_size));
+        // SAFETY: a field of memory that is there.
+        unsafe { its_size.cast::<u32>().write(size) };
+        // SAFETY: as long as a tensor is, and ours to write.
+        let emptied = unsafe { emptied(place, "out") };
+        assert_eq!(emptied.is_ok(), size >= 80, "{size}");
+        let release = place.wrapping_byte_add(offset_of!(HurrayTensor, release));
+        // SAFETY: written just now.
+        assert!(unsafe { release.cast::<*const c_void>().read() }.is_null());
     }
 }
 

@@ -94,6 +94,10 @@ impl fmt::Debug for Foreign {
 pub(super) trait Struct: Copy {
     /// The struct with these fields, and zeros.
     fn with_head(head: Head<Self>) -> Self;
+
+    /// Says that there is no more of the struct than is known here, of one that was longer where
+    /// it was copied from: whoever gets the copy reads as far as its size says.
+    fn cut(&mut self);
 }
 
 macro_rules! structs {
@@ -108,7 +112,13 @@ macro_rules! structs {
                 all.struct_size = head.struct_size;
                 all.release = head.release;
                 all.private_data = head.private_data;
+                all.cut();
                 all
+            }
+
+            #[inline(always)]
+            fn cut(&mut self) {
+                self.struct_size = self.struct_size.min(struct_size::<Self>());
             }
         }
     )*};
@@ -152,7 +162,8 @@ pub(super) unsafe fn take<T: Struct>(from: *mut T) -> Result<T> {
         return Err(error);
     }
     // SAFETY: of this version, and as large as the struct at least.
-    let taken = unsafe { from.read() };
+    let mut taken = unsafe { from.read() };
+    taken.cut();
     // SAFETY: it has the four fields, as was seen; nobody else uses it.
     unsafe { (*from.cast::<Head<T>>()).release = None };
     Ok(taken)

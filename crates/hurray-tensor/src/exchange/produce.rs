@@ -154,18 +154,17 @@ unsafe extern "C" fn produce_tensor(
     request: *const HurrayRequest,
     out: *mut HurrayTensor,
 ) -> i32 {
+    // SAFETY: the caller's promise by the header. Whatever else is wrong, nothing is there then.
+    let room = unsafe { emptied(out) };
     // SAFETY: the caller's promise by the header.
     let making = match unsafe { making(producer) } {
         Ok(making) => making,
         Err(error) => return Status::from(&error).code(),
     };
     making.answer(|making| {
-        check_pointer(out, "out", 0)?;
-        // SAFETY: the first four fields are there by the caller's promise.
-        let head = unsafe { &mut *out.cast::<Head<HurrayTensor>>() };
-        head.release = None;
-        if head.struct_size < struct_size::<HurrayTensor>() {
-            let found = Value::Unsigned(u64::from(head.struct_size));
+        let room = room?;
+        if room < struct_size::<HurrayTensor>() {
+            let found = Value::Unsigned(u64::from(room));
             let expected = Expected::AtLeast(u64::from(struct_size::<HurrayTensor>()));
             return Err(refuse(Rule::ExchangeStructSize, "struct_size", 4, found, expected));
         }
@@ -177,6 +176,26 @@ unsafe extern "C" fn produce_tensor(
         unsafe { out.write(made.into_raw()) };
         Ok(())
     })
+}
+
+/// Says that there is no tensor in `out`, and how much room it is. Of all its fields the caller
+/// need have set the size alone, so that there is no reference to it.
+///
+/// # Safety
+///
+/// `out` must be null, or as long as its `struct_size` says and the first four fields at least, and
+/// the caller's to write.
+unsafe fn emptied(out: *mut HurrayTensor) -> Result<u32> {
+    check_pointer(out, "out", 0)?;
+    let head = out.cast::<Head<HurrayTensor>>();
+    // SAFETY: the first four fields are there.
+    let release = unsafe { &raw mut (*head).release };
+    // SAFETY: a field of the caller's, which is aligned.
+    unsafe { release.write(None) };
+    // SAFETY: the first four fields are there.
+    let size = unsafe { &raw const (*head).struct_size };
+    // SAFETY: the caller has set it.
+    Ok(unsafe { size.read() })
 }
 
 unsafe extern "C" fn last_error(producer: *mut HurrayProducer) -> *const c_char {

@@ -29,13 +29,26 @@ void ready(Buffer &buffer, Wait wait, std::uint64_t stream) {
     buffer.release_event();
 }
 
+// Where the first element is in the first buffer. What is in front of it is promised to nobody.
+std::uint64_t byte_offset(const Tensor &tensor) {
+    std::uint32_t rank = 0;
+    std::uint64_t offset = 0;
+    for (int at = 3; at >= 0; --at) rank = rank << 8 | tensor->descriptor[16 + at];
+    for (int at = 7; at >= 0; --at) offset = offset << 8 | tensor->descriptor[20 + 8 * rank + at];
+    return offset;
+}
+
 void add_up(Tensor tensor, Wait wait, std::uint64_t stream, double &sum) {
     if (!tensor.understood()) throw Error(HURRAY_UNSUPPORTED, "an unknown version");
     if (tensor->buffer_count) {
         Buffer buffer = tensor.take_buffer(0);
         ready(buffer, wait, stream);
-        const auto *numbers = static_cast<const float *>(buffer->host);
-        for (std::uint64_t at = 0; at < buffer.size() / sizeof *numbers; ++at) sum += numbers[at];
+        const auto *first = static_cast<const unsigned char *>(buffer->host);
+        float number;
+        for (auto at = byte_offset(tensor); at + sizeof number <= buffer.size(); at += sizeof number) {
+            std::memcpy(&number, first + at, sizeof number);
+            sum += number;
+        }
     }
     for (std::uint64_t at = 0; at < tensor->member_count; ++at)
         add_up(tensor.take_member(at), wait, stream, sum);

@@ -27,7 +27,8 @@ pub(crate) fn compile(source: &str, standard: &str, into: Into, name: &str) -> P
     compiled
 }
 
-/// Compiles sources of C and C++ and links them, with a library perhaps, into a program.
+/// Compiles sources of C and C++ and links them, with a library perhaps, into a program. Options for
+/// the linker are those that begin with `-Wl,`.
 pub(crate) fn link(
     name: &str,
     sources: &[&str],
@@ -35,17 +36,19 @@ pub(crate) fn link(
     library: Option<&Path>,
 ) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let (to_link, options): (Vec<&str>, Vec<&str>) =
+        options.iter().partition(|option| option.starts_with("-Wl,"));
     let objects = sources.iter().map(|source| {
         let object = folder.join(format!("{name}-{source}.o"));
         let standard = if source.ends_with(".cpp") { "c++17" } else { "c11" };
         let mut command = compiler(standard);
-        command.args(["-g", "-O1", "-pthread", "-c", "-o"]).arg(&object).args(options);
+        command.args(["-g", "-O1", "-pthread", "-c", "-o"]).arg(&object).args(&options);
         run(command.arg(here().join(source)));
         object
     });
     let program = folder.join(name);
     let mut command = Command::new("c++");
-    command.args(["-pthread", "-o"]).arg(&program).args(objects);
+    command.args(["-pthread", "-o"]).arg(&program).args(objects).args(to_link);
     if let Some(library) = library {
         let there = library.parent().unwrap();
         command.arg(library).arg(format!("-Wl,-rpath,{}", there.display()));

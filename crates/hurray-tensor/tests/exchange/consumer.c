@@ -33,14 +33,28 @@ static int32_t make_ready(struct HurrayBuffer *buffer, Wait wait, uint64_t strea
     }
 }
 
-static int32_t add_up(struct HurrayBuffer *buffer, Wait wait, uint64_t stream, double *sum) {
+/* Where the first element is in the first buffer. What is in front of it is promised to nobody. */
+static uint64_t byte_offset(const struct HurrayTensor *tensor) {
+    uint64_t offset = 0;
+    uint32_t rank = 0;
+    int at;
+    for (at = 3; at >= 0; --at) rank = rank << 8 | tensor->descriptor[16 + at];
+    for (at = 7; at >= 0; --at) offset = offset << 8 | tensor->descriptor[20 + 8 * rank + (uint32_t)at];
+    return offset;
+}
+
+static int32_t add_up(struct HurrayBuffer *buffer, uint64_t offset, Wait wait, uint64_t stream,
+                      double *sum) {
     const uint64_t size = size_of(buffer);
-    const float *numbers = buffer->host;
-    uint64_t at;
+    const unsigned char *first = buffer->host;
     const int32_t status = make_ready(buffer, wait, stream);
     if (status != HURRAY_OK) return status;
-    if (size && ((uintptr_t)numbers % 64 || !numbers)) return HURRAY_PEER;
-    for (at = 0; at < size / sizeof *numbers; ++at) *sum += (double)numbers[at];
+    if (size && ((uintptr_t)first % 64 || !first)) return HURRAY_PEER;
+    for (; offset + sizeof(float) <= size; offset += sizeof(float)) {
+        float number;
+        memcpy(&number, first + offset, sizeof number);
+        *sum += (double)number;
+    }
     return HURRAY_OK;
 }
 
@@ -50,14 +64,33 @@ static int is_whole(const struct HurrayTensor *tensor) {
            memcmp(tensor->descriptor, "HRRY", 4) == 0;
 }
 
+/* Moves a struct out: no more of it than is known here, which its size says then. */
+static struct HurrayTensor move_tensor(struct HurrayTensor *from) {
+    struct HurrayTensor moved = *from;
+    moved.struct_size = sizeof moved;
+    from->release = NULL;
+    return moved;
+}
+
+static struct HurrayBuffer move_buffer(struct HurrayBuffer *from) {
+    struct HurrayBuffer moved = *from;
+    moved.struct_size = sizeof moved;
+    from->release = NULL;
+    return moved;
+}
+
 int32_t test_consume(struct HurrayTensor *from, Wait wait, uint64_t stream, double *sum) {
-    struct HurrayTensor tensor = *from;
-    int32_t status = is_whole(from) ? HURRAY_OK : HURRAY_UNSUPPORTED;
+    struct HurrayTensor tensor;
+    int32_t status = HURRAY_OK;
     uint64_t at;
     if (!from->release) return HURRAY_MISUSE;
-    from->release = NULL;
-    if (status == HURRAY_OK && tensor.buffer_count)
-        status = add_up(tensor.buffers[0], wait, stream, sum);
+    if (!is_whole(from)) {
+        from->release(from);
+        return HURRAY_UNSUPPORTED;
+    }
+    tensor = move_tensor(from);
+    if (tensor.buffer_count)
+        status = add_up(tensor.buffers[0], byte_offset(&tensor), wait, stream, sum);
     for (at = 0; status == HURRAY_OK && at < tensor.member_count; ++at)
         status = test_consume(tensor.members[at], wait, stream, sum);
     tensor.release(&tensor);
@@ -67,7 +100,7 @@ int32_t test_consume(struct HurrayTensor *from, Wait wait, uint64_t stream, doub
 int32_t test_consume_apart(struct HurrayTensor *from, Wait wait, uint64_t stream, double *sum) {
     struct HurrayBuffer buffers[8];
     struct HurrayTensor members[8];
-    uint64_t buffer_count, member_count, at;
+    uint64_t buffer_count, member_count, offset, at;
     int32_t status = HURRAY_OK;
     if (!is_whole(from) || from->buffer_count > 8 || from->member_count > 8) {
         if (from->release) from->release(from);
@@ -75,18 +108,13 @@ int32_t test_consume_apart(struct HurrayTensor *from, Wait wait, uint64_t stream
     }
     buffer_count = from->buffer_count;
     member_count = from->member_count;
-    for (at = 0; at < buffer_count; ++at) {
-        buffers[at] = *from->buffers[at];
-        from->buffers[at]->release = NULL;
-    }
-    for (at = 0; at < member_count; ++at) {
-        members[at] = *from->members[at];
-        from->members[at]->release = NULL;
-    }
+    offset = byte_offset(from);
+    for (at = 0; at < buffer_count; ++at) buffers[at] = move_buffer(from->buffers[at]);
+    for (at = 0; at < member_count; ++at) members[at] = move_tensor(from->members[at]);
     from->release(from);
     for (at = 0; at < buffer_count; ++at) {
         double none = 0;
-        const int32_t got = add_up(&buffers[at], wait, stream, at ? &none : sum);
+        const int32_t got = add_up(&buffers[at], at ? 0 : offset, wait, stream, at ? &none : sum);
         if (got != HURRAY_OK) status = got;
         buffers[at].release(&buffers[at]);
         if (buffers[at].release) status = HURRAY_PEER;
@@ -105,6 +133,7 @@ int32_t test_release_truncated(const struct HurrayTensor *tensor) {
     int32_t status;
     if (!copy) return HURRAY_OUT_OF_MEMORY;
     memcpy(copy, tensor, head);
+    copy->struct_size = (uint32_t)head;
     copy->release(copy);
     status = copy->release ? HURRAY_PEER : HURRAY_OK;
     free(copy);

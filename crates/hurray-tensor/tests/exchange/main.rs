@@ -20,6 +20,7 @@ mod from_them;
 mod in_order;
 mod layout;
 mod library;
+mod longer;
 mod producers;
 mod read_only;
 mod refused;

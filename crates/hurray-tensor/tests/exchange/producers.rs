@@ -2,6 +2,7 @@
 
 #![allow(unsafe_code, reason = "structs of others are taken")]
 
+use std::mem::{MaybeUninit, offset_of};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -299,8 +300,44 @@ fn requests_are_checked_before_they_are_met() {
     release(&mut out);
     // SAFETY: not released yet.
     unsafe { raw.release.unwrap()(&raw mut raw) };
+    // What is left in the room from before is no tensor.
+    out.release = Some(never);
     // SAFETY: released, as its struct says.
     assert_eq!(unsafe { produce(&raw mut raw, &raw const request, &raw mut out) }, -4);
+    assert!(out.release.is_none());
+}
+
+unsafe extern "C" fn never(_: *mut HurrayTensor) {
+    panic!("a tensor that is not there is released")
+}
+
+type Release = Option<unsafe extern "C" fn(*mut HurrayTensor)>;
+
+#[test]
+fn of_the_room_for_a_tensor_the_size_alone_need_be_set() {
+    let (memory, _) = host_memory(&[0; 48]);
+    let tensor = Tensor::dense(Dtype::Float32, &[3, 4], memory).unwrap();
+    let mut producer = ExportedProducer::new(tensor);
+    let raw = producer.as_mut_ptr();
+    // SAFETY: a producer of ours.
+    let produce = unsafe { (*raw).produce }.unwrap();
+    for (size, status) in [(79, -4), (80, 0), (96, 0)] {
+        let mut out = MaybeUninit::<HurrayTensor>::uninit();
+        let out = out.as_mut_ptr();
+        let its_size = out.wrapping_byte_add(offset_of!(HurrayTensor, struct_size));
+        // SAFETY: a field of memory that is there.
+        unsafe { its_size.cast::<u32>().write(size) };
+        // SAFETY: a producer of ours, and no more than a tensor is ever written.
+        let answer = unsafe { produce(raw, Request::any().as_raw(), out) };
+        let release = out.wrapping_byte_add(offset_of!(HurrayTensor, release));
+        // SAFETY: written whatever the answer.
+        let release = unsafe { release.cast::<Release>().read() };
+        assert_eq!((answer, release.is_some()), (status, status == 0), "{size}");
+        if let Some(release) = release {
+            // SAFETY: filled, and not released.
+            unsafe { release(out) }
+        }
+    }
 }
 
 #[test]

@@ -61,6 +61,27 @@ fn synced_memory_is_seen_where_it_is_and_released_once() {
     }
 }
 
+/// Memory that begins behind a multiple of 64 goes out from there on: what is in front of it is
+/// somebody else's, and is not looked at.
+#[test]
+fn what_is_in_front_of_the_elements_is_left_alone() {
+    #[repr(align(64))]
+    struct Line([f32; 32]);
+    for (side, way) in sides() {
+        let mut line = Line([f32::NAN; 32]);
+        for (number, place) in (0_u8..12).zip(&mut line.0[3..]) {
+            *place = number.into();
+        }
+        let host = line.0[3..].as_mut_ptr().cast();
+        // SAFETY: 48 bytes of the test's, which stay until they are released, by this very test.
+        let memory = unsafe { Buffer::adopt(Region::host(host, 48), || ()) }.unwrap();
+        let exported = Exported::new(tensor(memory)).unwrap();
+        let first = exported.buffers().next().unwrap().host;
+        assert_eq!(first.cast_const(), (&raw const line).cast());
+        assert_eq!(consume(&side, way, exported.into_raw()), 66.0);
+    }
+}
+
 #[test]
 fn each_kind_of_event_is_released_once() {
     for (side, way) in sides() {
