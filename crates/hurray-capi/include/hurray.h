@@ -10,9 +10,10 @@
  * NAMES
  *
  * A type in lower case (hurray_file) is opaque: you hold a pointer to one, and a call that ends with
- * _free ends it, once; for NULL it does nothing. A type that ends with _ref is borrowed: somebody else
- * owns it, and there is no call to free it. A type in CamelCase (HurrayVerdict) is a struct of yours.
- * So hurray_tensor is this library's, and HurrayTensor the struct by which one leaves it or comes in.
+ * _free ends it, once; for NULL, and a pointer that is not aligned for one, it does nothing. A type
+ * that ends with _ref is borrowed: somebody else owns it, and there is no call to free it. A type in
+ * CamelCase (HurrayVerdict) is a struct of yours. So hurray_tensor is this library's, and HurrayTensor the
+ * struct by which one leaves it or comes in.
  *
  * A call that says that it spends an object leaves you to free it; until then it is good for nothing
  * else, and other calls refuse it ("capi.finished"). What was borrowed from it, such as a tensor's
@@ -880,7 +881,7 @@ int32_t hurray_tensor_region(const hurray_tensor *tensor,
 int32_t hurray_tensor_write(hurray_tensor *tensor, size_t place, void **data);
 
 // Checks what the memory must hold: index arrays in bounds and in order, scales and zero points in
-// range. Whoever takes a tensor from a stranger does this once.
+// range. Tensors out of files, and those of other libraries, were looked at when they were taken.
 int32_t hurray_tensor_check_contents(const hurray_tensor *tensor);
 
 /* ---- Elements, parts and turns ------------------------------------------------------------------- */
@@ -1077,8 +1078,8 @@ void hurray_file_free(hurray_file *file);
 // Whether the file is mapped, so that its tensors' bytes are reached without a copy.
 bool hurray_file_is_mapped(const hurray_file *file);
 
-// Why the system would not map the file, where it was asked to; else NULL. Good for as long as the
-// file is open.
+// Why the system would not map the file, where it was asked to; else NULL. Good until the file is
+// freed.
 const char *hurray_file_map_refusal(const hurray_file *file);
 
 // The number of tensors, aliases not counted.

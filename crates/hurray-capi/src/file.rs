@@ -108,8 +108,8 @@ pub unsafe extern "C" fn hurray_file_is_mapped(file: *const hurray_file) -> bool
     })
 }
 
-/// Why the system would not map the file, where it was asked to; else NULL. Good for as long as the
-/// file is open.
+/// Why the system would not map the file, where it was asked to; else NULL. Good until the file is
+/// freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hurray_file_map_refusal(file: *const hurray_file) -> *const c_char {
     fence_or(ptr::null(), || {

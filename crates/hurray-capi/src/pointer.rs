@@ -232,13 +232,13 @@ pub(crate) fn give<T>(value: T) -> *mut T {
     Box::into_raw(Box::new(value))
 }
 
-/// Takes a handle back and drops what is behind it; null is nothing.
+/// Takes a handle back and drops what is behind it; null is nothing, and so is what cannot be one.
 ///
 /// # Safety
 ///
 /// The pointer is null, or came from [`give`] and is not used again.
 pub(crate) unsafe fn free<T>(pointer: *mut T) {
-    if !pointer.is_null() {
+    if !pointer.is_null() && pointer.is_aligned() {
         // SAFETY: `give` made it from such a box, and the caller uses it no more.
         drop(unsafe { Box::from_raw(pointer) });
     }

@@ -10,9 +10,10 @@
  * NAMES
  *
  * A type in lower case (hurray_file) is opaque: you hold a pointer to one, and a call that ends with
- * _free ends it, once; for NULL it does nothing. A type that ends with _ref is borrowed: somebody else
- * owns it, and there is no call to free it. A type in CamelCase (HurrayVerdict) is a struct of yours.
- * So hurray_tensor is this library's, and HurrayTensor the struct by which one leaves it or comes in.
+ * _free ends it, once; for NULL, and a pointer that is not aligned for one, it does nothing. A type
+ * that ends with _ref is borrowed: somebody else owns it, and there is no call to free it. A type in
+ * CamelCase (HurrayVerdict) is a struct of yours. So hurray_tensor is this library's, and HurrayTensor the
+ * struct by which one leaves it or comes in.
  *
  * A call that says that it spends an object leaves you to free it; until then it is good for nothing
  * else, and other calls refuse it ("capi.finished"). What was borrowed from it, such as a tensor's

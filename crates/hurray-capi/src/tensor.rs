@@ -265,7 +265,7 @@ pub unsafe extern "C" fn hurray_tensor_write(
 }
 
 /// Checks what the memory must hold: index arrays in bounds and in order, scales and zero points in
-/// range. Whoever takes a tensor from a stranger does this once.
+/// range. Tensors out of files, and those of other libraries, were looked at when they were taken.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hurray_tensor_check_contents(tensor: *const hurray_tensor) -> i32 {
     fence(|| {

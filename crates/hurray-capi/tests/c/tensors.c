@@ -81,6 +81,7 @@ static void memory_is_let_go_of_once(void)
     CHECK(pthread_join(thread, NULL) == 0);
     CHECK(count == 1);
     hurray_tensor_free(NULL);
+    hurray_tensor_free((hurray_tensor *)(void *)((char *)numbers + 1));
 }
 
 static void refused_memory_is_let_go_of_too(void)
