@@ -218,10 +218,14 @@ static void look_through(const char *path, int32_t (*open)(const char *, const H
             uint64_t element[2];
             CHECK(is_a_status(hurray_tensor_element(loaded, index, 2, element, sizeof element)));
             CHECK(is_a_status(hurray_tensor_check_contents(loaded)));
-            OK(hurray_tensor_export(loaded, &out));
+            /* A head does not go out without its members. */
+            status = hurray_tensor_export(loaded, &out);
+            CHECK(status == HURRAY_OK || strstr(hurray_last_error(), "[exchange.composite]") != NULL);
             hurray_tensor_free(loaded);
             loaded = NULL;
-            CHECK(is_a_status(hurray_tensor_import(&out, NULL, &loaded)));
+            if (status == HURRAY_OK) {
+                CHECK(is_a_status(hurray_tensor_import(&out, NULL, &loaded)));
+            }
             CHECK(out.release == NULL);
             hurray_tensor_free(loaded);
         }
