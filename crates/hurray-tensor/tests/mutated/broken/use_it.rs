@@ -34,11 +34,12 @@ pub(crate) fn take(graph: &Graph, way: usize) -> String {
     let done: Result<()> = match way {
         0 => foreign.look(&accept).map(drop),
         1 => foreign.into_offered(&accept, &devices).and_then(|offered| {
-            read(graph, &offered.acquire()?);
+            // An address may be wrong in a way that only its producer can know.
+            read(graph, &offered.trusted().acquire()?);
             Ok(())
         }),
         2 => foreign.into_composite(&accept, &devices).and_then(|offered| {
-            let composite = offered.acquire()?;
+            let composite = offered.trusted().acquire()?;
             composite.tensors().iter().for_each(|tensor| read(graph, tensor));
             Ok(())
         }),
