@@ -58,7 +58,12 @@ const COMMANDS: &[Command] = &[
         install::command,
     ),
     ("rules", "[--check]", "docs/rules.md, from the rule table", rules::command),
-    ("bench", "[--check]", "every benchmark, and docs/benchmarks.md from it", bench::command),
+    (
+        "bench",
+        "[--check | --page]",
+        "every benchmark, and docs/benchmarks.md from it",
+        bench::command,
+    ),
 ];
 
 fn main() -> ExitCode {

@@ -446,6 +446,7 @@ rules! {
     ViewReshape = "view.reshape", "04", Refused, "the shape needs the elements in another order; make a copy first";
     ViewBroadcast = "view.broadcast", "04", Misuse, "only a dimension of size 1 can be repeated";
     ViewElementWidth = "view.element-width", "03", Refused, "elements wider than 128 bits are bytes, not a number";
+    TranscodeOverlap = "transcode.overlap", "04", Misuse, "a layout to write to that puts two elements in one place";
     ViewTooMany = "view.too-many", "04", Refused, "more elements than this machine counts";
     ViewExpands = "view.expands", "09", Refused, "the copy needs more bytes than it was allowed";
     ViewNotVector = "view.not-vector", "01", Refused, "the tensor is not all of a vector that nobody else holds; make a copy";

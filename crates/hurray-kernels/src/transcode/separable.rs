@@ -1,0 +1,195 @@
+//! From one layout to another where both place each dimension by itself: block by block, of two
+//! dimensions, so that what is read and what is written stays in the cache.
+
+use super::table::{Table, is_in_runs_of, runs};
+use super::transpose;
+use crate::address::{Address, Axis};
+
+/// Two layouts of one shape, none of whose dimensions is 0.
+pub(super) struct Pair<'p> {
+    pub(super) shape: &'p [u64],
+    pub(super) source: &'p Address,
+    pub(super) target: &'p Address,
+}
+
+/// A cell of whole bytes.
+pub(super) trait Cell: Copy + Default + Send + Sync {}
+impl<const W: usize> Cell for [u8; W] where [u8; W]: Default {}
+
+/// The two dimensions of a block, and how long it is along them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Block {
+    /// The dimension along which the source is fastest.
+    a: usize,
+    /// The dimension along which the target is fastest, or the next one.
+    b: Option<usize>,
+    extent: (u64, u64),
+}
+
+impl Pair<'_> {
+    /// Which dimensions blocks have.
+    pub(super) fn block(&self, cell: usize) -> Block {
+        let stride = |address: &Address, k: usize| {
+            address.axes.get(k).map_or(0, |axis| axis.lowest_stride()).unsigned_abs()
+        };
+        let wide = || (0..self.shape.len()).filter(|k| self.size(*k) > 1);
+        let fastest = |address: &Address, but: Option<usize>| {
+            wide().filter(|k| Some(*k) != but).min_by_key(|k| match stride(address, *k) {
+                0 => u64::MAX,
+                stride => stride,
+            })
+        };
+        let a = fastest(self.source, None).unwrap_or(0);
+        let b = match fastest(self.target, None) {
+            Some(b) if b != a => Some(b),
+            _ => fastest(self.target, Some(a)),
+        };
+        let same = fastest(self.target, None) == Some(a);
+        let side = if cell <= 4 { 64 } else { 32 };
+        let extent: (u64, u64) = if same { (4096, 16) } else { (side, side) };
+        // A short dimension leaves room for the other.
+        let (na, nb) = (self.size(a), b.map_or(1, |b| self.size(b)));
+        let room = extent.0.saturating_mul(extent.1);
+        let beside = |size: u64| room.checked_div(size).unwrap_or(room);
+        let extent = match () {
+            () if na < extent.0 => (na, beside(na).min(nb)),
+            () if nb < extent.1 => (beside(nb).min(na), nb),
+            () => extent,
+        };
+        Block { a, b, extent }
+    }
+
+    fn size(&self, k: usize) -> u64 {
+        self.shape.get(k).copied().unwrap_or(1)
+    }
+
+    /// Moves every element.
+    pub(super) fn run<C: Cell, const T: usize>(&self, source: &[C], target: &mut [C]) {
+        let block = self.block(size_of::<C>());
+        let mut at = vec![0_u64; self.shape.len()];
+        let mut tables = Tables::default();
+        loop {
+            self.one::<C, T>(block, &at, &mut tables, source, target);
+            if !self.next(block, &mut at) {
+                return;
+            }
+        }
+    }
+
+    /// Goes to the next block; the dimension along which the target is slowest goes last.
+    fn next(&self, block: Block, at: &mut [u64]) -> bool {
+        for (k, (place, size)) in at.iter_mut().zip(self.shape).enumerate().rev() {
+            let step = match k {
+                _ if k == block.a => block.extent.0,
+                _ if Some(k) == block.b => block.extent.1,
+                _ => 1,
+            };
+            *place = place.saturating_add(step);
+            if *place < *size {
+                return true;
+            }
+            *place = 0;
+        }
+        false
+    }
+
+    fn one<C: Cell, const T: usize>(
+        &self,
+        block: Block,
+        at: &[u64],
+        tables: &mut Tables,
+        source: &[C],
+        target: &mut [C],
+    ) {
+        let base = |address: &Address| {
+            let places = address.axes.iter().zip(at).map(|(axis, at)| axis.at(*at));
+            places.fold(address.origin, |sum, place| sum.wrapping_add_signed(place))
+        };
+        let (from, to) = (base(self.source), base(self.target));
+        let Tables { sa, sb, ta, tb, runs: list } = tables;
+        self.fill(Some(block.a), block.extent.0, at, sa, ta);
+        self.fill(block.b, block.extent.1, at, sb, tb);
+        runs(&sa.offsets, &ta.offsets, list);
+        let all = [&sa.offsets[..], &sb.offsets, &ta.offsets, &tb.offsets];
+        if list.len().saturating_mul(4) <= sa.offsets.len() {
+            copy_runs(list, from, to, all, source, target);
+        } else if is_in_runs_of(&sa.offsets, T) && is_in_runs_of(&tb.offsets, T) {
+            transpose::block::<C, T>(from, to, all, source, target);
+        } else {
+            one_by_one(from, to, all, source, target);
+        }
+    }
+
+    /// Makes the tables of a block's stretch of dimension `k`; of none, of one coordinate.
+    fn fill(&self, k: Option<usize>, extent: u64, at: &[u64], s: &mut Table, t: &mut Table) {
+        let axes = |k: usize| {
+            Some((self.source.axes.get(k)?, self.target.axes.get(k)?, at.get(k).copied()?))
+        };
+        let Some((k, (source, target, start))) = k.and_then(|k| Some((k, axes(k)?))) else {
+            s.fill(&Axis::default(), 0, 1);
+            t.fill(&Axis::default(), 0, 1);
+            return;
+        };
+        let count = crate::as_index(self.size(k).saturating_sub(start).min(extent));
+        s.fill(source, start, count);
+        t.fill(target, start, count);
+    }
+}
+
+#[derive(Default)]
+struct Tables {
+    sa: Table,
+    sb: Table,
+    ta: Table,
+    tb: Table,
+    runs: Vec<(usize, usize)>,
+}
+
+/// An address in a slice; one that is not inside is found by the slice.
+#[inline(always)]
+pub(super) fn place(base: u64, offset: i64) -> usize {
+    crate::as_index(base.wrapping_add_signed(offset))
+}
+
+fn copy_runs<C: Cell>(
+    list: &[(usize, usize)],
+    from: u64,
+    to: u64,
+    [sa, sb, ta, tb]: [&[i64]; 4],
+    source: &[C],
+    target: &mut [C],
+) {
+    for (s, t) in sb.iter().zip(tb) {
+        let (from, to) = (from.wrapping_add_signed(*s), to.wrapping_add_signed(*t));
+        for &(start, length) in list {
+            if let (Some(s), Some(t)) = (sa.get(start), ta.get(start)) {
+                let (s, t) = (place(from, *s), place(to, *t));
+                if let (Some(read), Some(written)) = (
+                    source.get(s..).and_then(|rest| rest.get(..length)),
+                    target.get_mut(t..).and_then(|rest| rest.get_mut(..length)),
+                ) {
+                    written.copy_from_slice(read);
+                }
+            }
+        }
+    }
+}
+
+pub(super) fn one_by_one<C: Cell>(
+    from: u64,
+    to: u64,
+    [sa, sb, ta, tb]: [&[i64]; 4],
+    source: &[C],
+    target: &mut [C],
+) {
+    for (s, t) in sb.iter().zip(tb) {
+        let (from, to) = (from.wrapping_add_signed(*s), to.wrapping_add_signed(*t));
+        for (s, t) in sa.iter().zip(ta) {
+            if let (Some(read), Some(written)) =
+                (source.get(place(from, *s)), target.get_mut(place(to, *t)))
+            {
+                *written = *read;
+            }
+        }
+    }
+}
