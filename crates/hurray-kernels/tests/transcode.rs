@@ -189,7 +189,7 @@ fn a_plan_says_how_it_is_done() {
         Plan::new(&Descriptor::dense(dtype, shape).unwrap(), &layout).unwrap().path()
     };
     assert_eq!(path(Dtype::Float32, &[4, 4], Layout::ColumnMajor), Path::Blocks);
-    assert_eq!(path(Dtype::Int4, &[4, 4], Layout::ColumnMajor), Path::Elements);
+    assert_eq!(path(Dtype::Int4, &[4, 4], Layout::ColumnMajor), Path::Blocks);
     let hilbert = Layout::Hilbert(hurray_format::Hilbert { order: 2 });
     assert_eq!(path(Dtype::Float32, &[4, 4], hilbert), Path::Elements);
     assert_eq!(path(Dtype::Float32, &[4, 0], Layout::ColumnMajor), Path::Nothing);

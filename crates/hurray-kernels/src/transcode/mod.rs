@@ -15,6 +15,7 @@
 //! # Ok::<(), hurray_format::Error>(())
 //! ```
 
+mod bits;
 mod one_by_one;
 mod separable;
 mod table;
@@ -43,8 +44,8 @@ pub enum Path {
     Nothing,
     /// Block by block, through the cache.
     Blocks,
-    /// Element by element, each found by its index: types of other widths than 8, 16, 32, 64 and
-    /// 128 bits, and Hilbert curves.
+    /// Element by element, each found by its index: Hilbert curves, and private types of other
+    /// widths than the rest has.
     Elements,
 }
 
@@ -75,7 +76,7 @@ impl Plan {
         let target = target(source, layout)?;
         let byte_size = target.buffer(0).map_or(0, |handle| handle.byte_size());
         let byte_size = usize::try_from(byte_size).map_err(|_| too_large(byte_size))?;
-        let whole_bytes = matches!(source.dtype().bits(), 8 | 16 | 32 | 64 | 128);
+        let is_usual = matches!(source.dtype().bits(), 1 | 2 | 4 | 6 | 8 | 16 | 32 | 64 | 128);
         let shape = source.shape();
         let way = match (Address::of(source.layout(), shape), Address::of(layout, shape)) {
             _ if source.element_count() == Some(0) => Way::Nothing,
@@ -83,7 +84,7 @@ impl Plan {
                 let rule = Rule::TranscodeOverlap;
                 return Err(Error::new(rule, "strides", 0, Value::None, Expected::Unsaid));
             }
-            (Some(from), Some(to)) if whole_bytes => Way::Blocks(Box::new((from, to))),
+            (Some(from), Some(to)) if is_usual => Way::Blocks(Box::new((from, to))),
             _ => Way::Elements,
         };
         Ok(Self { source: source.clone(), target, byte_size, way })
@@ -127,6 +128,17 @@ impl Plan {
 
     fn blocks(&self, from: &Address, to: &Address, source: &[u8], target: &mut [u8]) -> Result<()> {
         let pair = Pair { shape: self.source.shape(), source: from, target: to };
+        if self.source.dtype().bits() < 8 {
+            let side = |descriptor: &Descriptor, address: &Address| {
+                let width = u64::from(descriptor.dtype().bits());
+                let below = address.origin.saturating_mul(width);
+                let first = descriptor.byte_offset().saturating_mul(8).saturating_sub(below);
+                bits::Bits { first, width }
+            };
+            let (from, to) = (side(&self.source, from), side(&self.target, to));
+            bits::run(&pair, from, to, source, target);
+            return Ok(());
+        }
         let width = u64::from(self.source.dtype().bits() >> 3);
         // From the lowest element on.
         let below = from.origin.saturating_mul(width);

@@ -17,8 +17,8 @@ pub(super) trait Cell: Copy + Default + Send + Sync {}
 impl<const W: usize> Cell for [u8; W] where [u8; W]: Default {}
 
 /// The two dimensions of a block, and how long it is along them.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Block {
+#[derive(Clone, Copy)]
+struct Block {
     /// The dimension along which the source is fastest.
     a: usize,
     /// The dimension along which the target is fastest, or the next one.
@@ -28,7 +28,7 @@ pub(super) struct Block {
 
 impl Pair<'_> {
     /// Which dimensions blocks have.
-    pub(super) fn block(&self, cell: usize) -> Block {
+    fn block(&self, side: u64) -> Block {
         let stride = |address: &Address, k: usize| {
             address.axes.get(k).map_or(0, |axis| axis.lowest_stride()).unsigned_abs()
         };
@@ -45,7 +45,6 @@ impl Pair<'_> {
             _ => fastest(self.target, Some(a)),
         };
         let same = fastest(self.target, None) == Some(a);
-        let side = if cell <= 4 { 64 } else { 32 };
         let extent: (u64, u64) = if same { (4096, 16) } else { (side, side) };
         // A short dimension leaves room for the other.
         let (na, nb) = (self.size(a), b.map_or(1, |b| self.size(b)));
@@ -65,11 +64,37 @@ impl Pair<'_> {
 
     /// Moves every element.
     pub(super) fn run<C: Cell, const T: usize>(&self, source: &[C], target: &mut [C]) {
-        let block = self.block(size_of::<C>());
+        let side = if size_of::<C>() <= 4 { 64 } else { 32 };
+        self.each_block(side, |Places { from, to, offsets, runs }| {
+            let [sa, _, _, tb] = offsets;
+            if runs.len().saturating_mul(4) <= sa.len() {
+                copy_runs(runs, from, to, offsets, source, target);
+            } else if is_in_runs_of(sa, T) && is_in_runs_of(tb, T) {
+                transpose::block::<C, T>(from, to, offsets, source, target);
+            } else {
+                one_by_one(from, to, offsets, source, target);
+            }
+        });
+    }
+
+    /// Goes through the blocks, of `side` by `side` elements where both are fast along other
+    /// dimensions.
+    pub(super) fn each_block(&self, side: u64, mut work: impl FnMut(Places<'_>)) {
+        let block = self.block(side);
         let mut at = vec![0_u64; self.shape.len()];
         let mut tables = Tables::default();
         loop {
-            self.one::<C, T>(block, &at, &mut tables, source, target);
+            let base = |address: &Address| {
+                let places = address.axes.iter().zip(&at).map(|(axis, at)| axis.at(*at));
+                places.fold(address.origin, |sum, place| sum.wrapping_add_signed(place))
+            };
+            let (from, to) = (base(self.source), base(self.target));
+            let Tables { sa, sb, ta, tb, runs: list } = &mut tables;
+            self.fill(Some(block.a), block.extent.0, &at, sa, ta);
+            self.fill(block.b, block.extent.1, &at, sb, tb);
+            runs(&sa.offsets, &ta.offsets, list);
+            let offsets = [&sa.offsets[..], &sb.offsets, &ta.offsets, &tb.offsets];
+            work(Places { from, to, offsets, runs: list });
             if !self.next(block, &mut at) {
                 return;
             }
@@ -93,33 +118,6 @@ impl Pair<'_> {
         false
     }
 
-    fn one<C: Cell, const T: usize>(
-        &self,
-        block: Block,
-        at: &[u64],
-        tables: &mut Tables,
-        source: &[C],
-        target: &mut [C],
-    ) {
-        let base = |address: &Address| {
-            let places = address.axes.iter().zip(at).map(|(axis, at)| axis.at(*at));
-            places.fold(address.origin, |sum, place| sum.wrapping_add_signed(place))
-        };
-        let (from, to) = (base(self.source), base(self.target));
-        let Tables { sa, sb, ta, tb, runs: list } = tables;
-        self.fill(Some(block.a), block.extent.0, at, sa, ta);
-        self.fill(block.b, block.extent.1, at, sb, tb);
-        runs(&sa.offsets, &ta.offsets, list);
-        let all = [&sa.offsets[..], &sb.offsets, &ta.offsets, &tb.offsets];
-        if list.len().saturating_mul(4) <= sa.offsets.len() {
-            copy_runs(list, from, to, all, source, target);
-        } else if is_in_runs_of(&sa.offsets, T) && is_in_runs_of(&tb.offsets, T) {
-            transpose::block::<C, T>(from, to, all, source, target);
-        } else {
-            one_by_one(from, to, all, source, target);
-        }
-    }
-
     /// Makes the tables of a block's stretch of dimension `k`; of none, of one coordinate.
     fn fill(&self, k: Option<usize>, extent: u64, at: &[u64], s: &mut Table, t: &mut Table) {
         let axes = |k: usize| {
@@ -134,6 +132,17 @@ impl Pair<'_> {
         s.fill(source, start, count);
         t.fill(target, start, count);
     }
+}
+
+/// Where the elements of a block are: each at the sum of its base and an offset of either
+/// dimension.
+pub(super) struct Places<'b> {
+    pub(super) from: u64,
+    pub(super) to: u64,
+    /// Of the source along the first dimension and the second, then of the target.
+    pub(super) offsets: [&'b [i64]; 4],
+    /// Stretches of the first dimension that go on from place to place on both sides.
+    pub(super) runs: &'b [(usize, usize)],
 }
 
 #[derive(Default)]
