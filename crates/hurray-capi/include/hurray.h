@@ -949,7 +949,8 @@ int32_t hurray_tensor_row_major(const hurray_tensor *tensor, uint64_t most, hurr
 
 // Hands a share in a tensor to whoever takes the struct, to be read. The tensor stays yours. Set
 // `out->struct_size` to sizeof(HurrayTensor) before the call; what is in `out` then is
-// released by its `release`, exactly once. Where the call fails, `out->release` is NULL.
+// released by its `release`, exactly once. What was in `out` before is written over, and is never
+// released where it was a tensor. Where the call fails, `out->release` is NULL.
 int32_t hurray_tensor_export(const hurray_tensor *tensor, HurrayTensor *out);
 
 // Hands a tensor over whole, and spends it: where no other share is in the memory, and it may be
@@ -959,7 +960,8 @@ int32_t hurray_tensor_give(hurray_tensor *tensor, HurrayTensor *out);
 
 // Takes a tensor out of a struct and checks all of it: versions and sizes, its descriptor, each
 // handle against the descriptor's, addresses, and the sync mode of each buffer against what comes
-// with it. Then it waits, on the host, for what there is to wait for.
+// with it. Then it waits, on the host, for what there is to wait for, and checks what index arrays,
+// scales and zero points say, where the CPU may look at them.
 //
 // `from->release` is NULL afterwards whatever the answer: what is refused is released. Waiting for
 // events and streams takes a device of the kind: without one it is refused ("sync.device-unknown"),

@@ -46,7 +46,8 @@ fn spent() -> Failure {
 
 /// Hands a share in a tensor to whoever takes the struct, to be read. The tensor stays yours. Set
 /// `out->struct_size` to sizeof(struct HurrayTensor) before the call; what is in `out` then is
-/// released by its `release`, exactly once. Where the call fails, `out->release` is NULL.
+/// released by its `release`, exactly once. What was in `out` before is written over, and is never
+/// released where it was a tensor. Where the call fails, `out->release` is NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hurray_tensor_export(
     tensor: *const hurray_tensor,
@@ -82,7 +83,8 @@ pub unsafe extern "C" fn hurray_tensor_give(
 
 /// Takes a tensor out of a struct and checks all of it: versions and sizes, its descriptor, each
 /// handle against the descriptor's, addresses, and the sync mode of each buffer against what comes
-/// with it. Then it waits, on the host, for what there is to wait for.
+/// with it. Then it waits, on the host, for what there is to wait for, and checks what index arrays,
+/// scales and zero points say, where the CPU may look at them.
 ///
 /// `from->release` is NULL afterwards whatever the answer: what is refused is released. Waiting for
 /// events and streams takes a device of the kind: without one it is refused ("sync.device-unknown"),

@@ -64,7 +64,11 @@ fn fault(fault: Fault) -> &'static str {
         Fault::Unsupported => {
             "legal, but not understood here, or private and not agreed (see --accept-private)"
         }
-        Fault::Refused => "legal and understood, but over a limit of this reader",
+        Fault::Refused => {
+            "legal and understood, but it would copy, fall back to something else, or pass a limit"
+        }
+        Fault::Peer => "the other side of an exchange broke its rules",
+        Fault::System => "the operating system or a driver said no",
         Fault::Misuse => "a mistake of the program that called, or of a name it gave",
         // The enum may grow.
         _ => "see the specification",

@@ -475,7 +475,7 @@ rules! {
     ExchangeHandle = "exchange.handle", "10", Peer, "a buffer's handle differs from the descriptor's";
     ExchangeSyncDevice = "exchange.sync-device", "10", Peer, "the event or stream is of another device than the buffer";
     ExchangeEventMissing = "exchange.event-missing", "10", Peer, "no event where the sync mode is EVENT";
-    ExchangeEventUnexpected = "exchange.event-unexpected", "10", Peer, "an event where the sync mode is not EVENT";
+    ExchangeEventUnexpected = "exchange.event-unexpected", "10", Peer, "an event, or a value of one, that does not go with the mode or the kind";
     ExchangeEventKind = "exchange.event-kind", "10", Unsupported, "event_kind above 3";
     ExchangeEventShared = "exchange.event-shared", "10", Peer, "two buffers name one event that allows one wait";
     ExchangeEventRelease = "exchange.event-release", "10", Peer, "an event without release_event";

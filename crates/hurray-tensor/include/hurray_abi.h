@@ -21,9 +21,9 @@
  *     struct whose `release` is not NULL owns what is behind it, and calls `release` exactly once.
  *  3. `release` frees everything the producer made for that struct, sets the struct's own `release`
  *     to NULL, and never frees the struct itself. It reads only the first four fields, so that it
- *     may be called with a copy, and with a copy of those fields alone. So do all callbacks of these
- *     structs that take the struct itself: a consumer that knows a shorter struct has no longer copy
- *     to call them with.
+ *     may be called with a copy, and with a copy of those fields alone. So do all callbacks of a
+ *     tensor, a buffer and a producer that take the struct itself: a consumer that knows a shorter
+ *     struct has no longer copy to call them with. `release_event` reads its `event_context`.
  *  4. To move a struct, copy it and set the `release` of the one copied from to NULL. Whoever copies
  *     less of it than its `struct_size` says, since a later one is longer than the one it knows,
  *     lowers `struct_size` in the copy to what was copied: the next one may know more, and reads as
@@ -42,9 +42,10 @@
  *  9. No callback throws, unwinds, jumps out or calls back into its caller. None is called from
  *     inside a driver's own callback (a driver may forbid the calls it makes), nor while a lock is
  *     held that the caller's callbacks take.
- * 10. Between handoff and release nobody writes the bytes, and they do not move; but a consumer may
- *     write where neither READ_ONLY nor MAY_CHANGE is set, for then it is the only one who holds
- *     them. Quantization parameters are never written. The bytes of buffer 0 in front of the lowest
+ * 10. Between handoff and release nobody writes the bytes, and they do not move. Two flags say
+ *     otherwise: where MAY_CHANGE is set somebody else can still write, and the consumer copies
+ *     before it trusts; where neither that nor READ_ONLY is set the consumer may write, for then it
+ *     is the only one who holds them. Quantization parameters are never written. The bytes of buffer 0 in front of the lowest
  *     element that a dense tensor reaches are promised to nobody, and are neither read nor written
  *     by the consumer: a producer whose memory begins elsewhere may have rounded its address down
  *     to a multiple of 64, and what is there is another's.
@@ -180,8 +181,8 @@ struct HurraySync {
 #define HURRAY_BUFFER_READ_ONLY UINT64_C(1)
 /* The bytes were copied for this handoff. */
 #define HURRAY_BUFFER_COPIED UINT64_C(2)
-/* Somebody else can still change the bytes (a mapped file): do not read a byte twice and expect it
- * to be the same, do not write. */
+/* Somebody else can still change the bytes (a mapped file): copy them before you trust them, for a
+ * byte that is read twice need not be the same; do not write. */
 #define HURRAY_BUFFER_MAY_CHANGE UINT64_C(4)
 
 /* No queue family. */
@@ -245,11 +246,12 @@ struct HurrayBuffer {
 
     struct HurraySync sync;
 
-    /* Releases the buffer in stream order, and its event if that is not released; or NULL. Takes, in place of a host wait, an event or a
-     * stream of the consumer's on the same device (exactly one of `done->event` and `done->stream`),
-     * and lets go of the memory when it is done. On HURRAY_OK it has set `release` to NULL, and has
-     * moved the event out of `done` (its `release_event` is NULL): the producer releases it. On an
-     * error nothing has changed hands: wait on the host, and call `release`. */
+    /* Releases the buffer in stream order, and its event if that is not released; or NULL. Takes, in
+     * place of a host wait, an event or a stream of the consumer's on the same device (exactly one of
+     * `done->event` and `done->stream`), and lets go of the memory when it is done. On HURRAY_OK it
+     * has set `release` to NULL, and has moved the event out of `done` (its `release_event` is NULL):
+     * the producer releases it. On an error nothing has changed hands: wait on the host, and call
+     * `release`. */
     int32_t (*release_after)(struct HurrayBuffer *self, struct HurraySync *done);
 };
 
@@ -291,7 +293,8 @@ struct HurrayTensor {
 
 /* A copy may be made where the request cannot be met without. Otherwise it is refused. */
 #define HURRAY_REQUEST_ALLOW_COPY UINT64_C(1)
-/* The consumer wants to write: memory that nobody else holds, or, if allowed, a copy. */
+/* The consumer wants to write to buffer 0: memory that nobody else holds, or, if allowed, a copy.
+ * What says where values are, or what they mean, is never written. */
 #define HURRAY_REQUEST_WRITABLE UINT64_C(2)
 /* A copy must be made. */
 #define HURRAY_REQUEST_MUST_COPY UINT64_C(4)

@@ -49,7 +49,7 @@ impl Descriptor {
     /// use hurray_format::{Accept, Descriptor, Dtype};
     /// let bytes = Descriptor::dense(Dtype::Int16, &[2, 5])?.encode();
     /// let mut place = MaybeUninit::uninit();
-    /// let read = Descriptor::decode_at(&bytes, &Accept::NONE, &mut place)?;
+    /// let read = Descriptor::decode_at(&bytes, &Accept::default(), &mut place)?;
     /// assert_eq!(read.shape(), [2, 5]);
     /// # Ok::<(), hurray_format::Error>(())
     /// ```

@@ -253,15 +253,17 @@ pub(super) fn event_shared(event: u64) -> Error {
     refuse(Rule::ExchangeEventShared, "event", at, Value::Tag(event), Expected::Unsaid)
 }
 
-/// A head is no tensor, with members or without.
+/// A head is no tensor, with members or without; and nothing else has any.
 #[inline]
 fn check_no_head(raw: &HurrayTensor, kind: LayoutKind) -> Result<()> {
-    if raw.member_count == 0 && kind != LayoutKind::Virtual {
-        return Ok(());
-    }
+    let rule = match kind {
+        LayoutKind::Virtual => Rule::ExchangeComposite,
+        _ if raw.member_count != 0 => Rule::ExchangeMemberCount,
+        _ => return Ok(()),
+    };
     let at = offset_of!(HurrayTensor, member_count);
     let found = Value::Unsigned(raw.member_count);
-    Err(refuse(Rule::ExchangeComposite, "member_count", at, found, Expected::Exactly(0)))
+    Err(refuse(rule, "member_count", at, found, Expected::Exactly(0)))
 }
 
 /// What is to be waited for, and is released before its buffer.

@@ -29,7 +29,7 @@ const OF_THE_TENSOR: &[Case] = &[
     (Rule::DescriptorTruncated, SYNCED, |raw| raw.descriptor_length = 9),
     (Rule::DescriptorTruncated, SYNCED, |raw| raw.descriptor_length -= 1),
     (Rule::DescriptorMagic, SYNCED, |raw| raw.descriptor = raw.descriptor.wrapping_add(1)),
-    (Rule::ExchangeComposite, SYNCED, |raw| raw.member_count = 1),
+    (Rule::ExchangeMemberCount, SYNCED, |raw| raw.member_count = 1),
 ];
 
 const OF_A_BUFFER: &[Case] = &[
