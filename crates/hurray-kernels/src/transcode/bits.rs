@@ -173,6 +173,7 @@ fn halves(wide: u128) -> [u64; 2] {
 }
 
 #[cfg(test)]
+#[allow(clippy::arithmetic_side_effects, reason = "a test may fail loudly")]
 mod tests {
     use super::*;
 
