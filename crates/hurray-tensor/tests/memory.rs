@@ -121,7 +121,7 @@ fn what_copies_nothing_allocates_next_to_nothing() {
     let first = tensor.as_slice::<f32>().unwrap().as_ptr();
     let nothing = |work: &dyn Fn()| assert_eq!(most(work), 0);
     // With the two counts of an `Arc`.
-    let descriptor = (size_of::<Descriptor>() + 2 * size_of::<usize>()) as i64;
+    let descriptor = i64::try_from(size_of::<Descriptor>() + 2 * size_of::<usize>()).unwrap();
     let descriptors = |count: i64, work: &dyn Fn()| assert_eq!(most(work), count * descriptor);
     nothing(&|| assert_eq!(tensor.as_slice::<f32>().unwrap().len(), 6 << 10));
     nothing(&|| assert_eq!(tensor.element::<f32>(&[1, 2, 1023]).unwrap(), 1.0));
