@@ -10,7 +10,7 @@ use std::{
     env,
     ffi::{OsStr, OsString},
     fs,
-    path::Path,
+    path::{Path, PathBuf},
     process::{Command, ExitCode, Stdio},
 };
 
@@ -24,9 +24,10 @@ pub(crate) fn check() -> Outcome {
     let scratch = metadata::read()?.target_directory.join("forbidden");
     fs::create_dir_all(&scratch)?;
     wrong_codes_are_found_out(&scratch)?;
+    let stand_in = copy_of_this(&scratch)?;
     for (package, files) in in_packages()? {
         let mut command = run::cargo(&["test", "--package", &package, "--doc", "--"]);
-        command.args(files.keys()).env("RUSTDOC", env::current_exe()?).env(STANDS_FOR, rustdoc());
+        command.args(files.keys()).env("RUSTDOC", &stand_in).env(STANDS_FOR, rustdoc());
         run::announce(&command);
         let output = run::keep(command.stderr(Stdio::inherit()))?;
         let printed = String::from_utf8_lossy(&output.stdout);
@@ -37,6 +38,16 @@ pub(crate) fn check() -> Outcome {
         all_failed(&files, &printed)?;
     }
     Ok(())
+}
+
+/// This program, where it stays: whoever tests the workspace builds it anew meanwhile.
+fn copy_of_this(folder: &Path) -> Outcome<PathBuf> {
+    // On Linux this is the program that runs, also where another took its place.
+    let running = Path::new("/proc/self/exe");
+    let program = if running.exists() { running.to_owned() } else { env::current_exe()? };
+    let copy = folder.join(format!("stand-in{}", env::consts::EXE_SUFFIX));
+    fs::copy(&program, &copy).map_err(|error| format!("{}: {error}", program.display()))?;
+    Ok(copy)
 }
 
 /// What rustdoc really is, where this program was called in its place.
