@@ -73,7 +73,7 @@ fn scales_and_nf4_have_theirs() {
     for (code, value) in (0..=u8::MAX).zip(tables["float8_e8m0"].as_array().unwrap()) {
         assert_same(numbers::e8m0(code), bits(value), &format!("float8_e8m0 {code:#X}"));
     }
-    for (found, value) in numbers::NF4.iter().zip(tables["nf4"].as_array().unwrap()) {
+    for (found, value) in numbers::NF4_TABLE.iter().zip(tables["nf4"].as_array().unwrap()) {
         assert_same(*found, bits(value), "nf4");
     }
 }

@@ -7,11 +7,12 @@
 //! let e4m3 = Minifloat::FLOAT8_E4M3;
 //! assert_eq!(e4m3.decode(e4m3.encode(1.03, Overflow::Saturate)), 1.0);
 //! assert_eq!(numbers::e8m0(134), 128.0);
-//! assert_eq!(numbers::NF4[15], 1.0);
+//! assert_eq!(numbers::NF4_TABLE[15], 1.0);
 //! ```
 
 mod minifloat;
 
+pub use hurray_format::NF4_TABLE;
 pub use minifloat::{Minifloat, Overflow};
 
 /// The power of two that a code of `float8_e8m0` stands for: 2^(code − 127), and NaN for 0xFF.
@@ -27,23 +28,3 @@ pub const fn e8m0(code: u8) -> f32 {
         exponent => f32::from_bits((exponent as u32) << 23),
     }
 }
-
-/// The value of each code of NF4, before it is scaled.
-pub const NF4: [f32; 16] = [
-    -1.0,
-    -0.696_192_8,
-    -0.525_073_05,
-    -0.394_917_5,
-    -0.284_441_38,
-    -0.184_773_43,
-    -0.091_050_036,
-    0.0,
-    0.079_580_3,
-    0.160_930_2,
-    0.246_112_3,
-    0.337_915_24,
-    0.440_709_83,
-    0.562_617,
-    0.722_956_84,
-    1.0,
-];

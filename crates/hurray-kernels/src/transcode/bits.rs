@@ -13,8 +13,7 @@ pub(super) struct Bits {
 }
 
 impl Bits {
-    fn at(self, element: u64, offset: i64) -> u64 {
-        let element = element.wrapping_add_signed(offset);
+    fn at(self, element: u64) -> u64 {
         self.first.wrapping_add(element.wrapping_mul(self.width))
     }
 }
@@ -25,35 +24,35 @@ pub(super) fn run(pair: &Pair<'_>, from: Bits, to: Bits, source: &[u8], target: 
         let [sa, _, _, tb] = places.offsets;
         let turns = |of| is_in_runs_of(sa, of) && is_in_runs_of(tb, of);
         if places.runs.len().saturating_mul(8) <= sa.len() {
-            copy_runs(places, from, to, source, target);
+            places.each_run(|read, written, length| {
+                copy_run(from.at(read), to.at(written), length, from.width, source, target);
+            });
         } else {
             match from.width {
                 1 if turns(64) => turn::<64>(places, from, to, source, target),
                 2 if turns(32) => turn::<32>(places, from, to, source, target),
                 4 if turns(16) => turn::<16>(places, from, to, source, target),
-                _ => one_by_one(places.from, places.to, places.offsets, [from, to], source, target),
+                _ => one_by_one(places, from, to, source, target),
             }
         }
     });
 }
 
-fn copy_runs(places: Places<'_>, from: Bits, to: Bits, source: &[u8], target: &mut [u8]) {
-    let [sa, sb, ta, tb] = places.offsets;
-    for (s, t) in sb.iter().zip(tb) {
-        let (base, goal) = (places.from.wrapping_add_signed(*s), places.to.wrapping_add_signed(*t));
-        for &(start, length) in places.runs {
-            if let (Some(s), Some(t)) = (sa.get(start), ta.get(start)) {
-                let (mut read, mut written) = (from.at(base, *s), to.at(goal, *t));
-                let mut left = crate::as_u64(length).saturating_mul(from.width);
-                while left > 0 {
-                    let step = left.min(64);
-                    store(target, written, load(source, read), step);
-                    read = read.wrapping_add(step);
-                    written = written.wrapping_add(step);
-                    left = left.saturating_sub(step);
-                }
-            }
-        }
+fn copy_run(
+    mut read: u64,
+    mut written: u64,
+    length: usize,
+    width: u64,
+    source: &[u8],
+    target: &mut [u8],
+) {
+    let mut left = crate::as_u64(length).saturating_mul(width);
+    while left > 0 {
+        let step = left.min(64);
+        store(target, written, load(source, read), step);
+        read = read.wrapping_add(step);
+        written = written.wrapping_add(step);
+        left = left.saturating_sub(step);
     }
 }
 
@@ -66,28 +65,22 @@ fn turn<const N: usize>(
     source: &[u8],
     target: &mut [u8],
 ) {
-    let Places { from: base, to: goal, offsets: [sa, sb, ta, tb], .. } = places;
-    for (s_b, t_b) in sb.chunks_exact(N).zip(tb.chunks_exact(N)) {
-        for (s_a, t_a) in sa.chunks_exact(N).zip(ta.chunks_exact(N)) {
-            let mut square = [0_u64; N];
-            let first = s_a.first().copied().unwrap_or(0);
-            for (row, s) in square.iter_mut().zip(s_b) {
-                *row = load(source, from.at(base, first.wrapping_add(*s)));
-            }
-            transpose(&mut square, from.width);
-            let first = t_b.first().copied().unwrap_or(0);
-            for (row, t) in square.iter().zip(t_a) {
-                store(target, to.at(goal, first.wrapping_add(*t)), *row, 64);
-            }
+    places.each_square::<N>(|rows, columns| {
+        let mut square = rows.map(|row| load(source, from.at(row)));
+        transpose(&mut square, from.width);
+        for (row, at) in square.iter().zip(columns) {
+            store(target, to.at(at), *row, 64);
         }
+    });
+    for left in places.beyond_squares::<N>() {
+        one_by_one(left, from, to, source, target);
     }
-    // What is left over at the end of either dimension.
-    let a_whole = sa.len().saturating_sub(sa.chunks_exact(N).remainder().len());
-    let b_whole = sb.len().saturating_sub(sb.chunks_exact(N).remainder().len());
-    let ((a, a_left), (ta, ta_left)) = (sa.split_at(a_whole), ta.split_at(a_whole));
-    let ((_, b_left), (_, tb_left)) = (sb.split_at(b_whole), tb.split_at(b_whole));
-    one_by_one(base, goal, [a_left, sb, ta_left, tb], [from, to], source, target);
-    one_by_one(base, goal, [a, b_left, ta, tb_left], [from, to], source, target);
+}
+
+fn one_by_one(places: Places<'_>, from: Bits, to: Bits, source: &[u8], target: &mut [u8]) {
+    places.each(|read, written| {
+        store(target, to.at(written), load(source, from.at(read)), from.width);
+    });
 }
 
 /// Exchanges rows and columns of a square of elements of `width` bits, the first in the lowest
@@ -116,22 +109,6 @@ fn transpose<const N: usize>(square: &mut [u64; N], width: u64) {
     }
 }
 
-fn one_by_one(
-    base: u64,
-    goal: u64,
-    [sa, sb, ta, tb]: [&[i64]; 4],
-    [from, to]: [Bits; 2],
-    source: &[u8],
-    target: &mut [u8],
-) {
-    for (s, t) in sb.iter().zip(tb) {
-        let (base, goal) = (base.wrapping_add_signed(*s), goal.wrapping_add_signed(*t));
-        for (s, t) in sa.iter().zip(ta) {
-            store(target, to.at(goal, *t), load(source, from.at(base, *s)), from.width);
-        }
-    }
-}
-
 /// 64 bits from `bit` on; zeros beyond the end.
 #[inline(always)]
 fn load(bytes: &[u8], bit: u64) -> u64 {
@@ -144,8 +121,8 @@ fn load(bytes: &[u8], bit: u64) -> u64 {
             u128::from_le_bytes(bytes)
         }
     };
-    let [low, _] = halves(wide >> (bit & 7));
-    low
+    let [a, b, c, d, e, f, g, h, ..] = (wide >> (bit & 7)).to_le_bytes();
+    u64::from_le_bytes([a, b, c, d, e, f, g, h])
 }
 
 /// Writes the lowest `count` bits, 64 at most, from `bit` on, and no other.
@@ -165,11 +142,6 @@ fn store(bytes: &mut [u8], bit: u64, value: u64, count: u64) {
     for ((byte, keep), value) in bytes {
         *byte = *byte & keep | value;
     }
-}
-
-fn halves(wide: u128) -> [u64; 2] {
-    let [a, b, c, d, e, f, g, h, rest @ ..] = wide.to_le_bytes();
-    [u64::from_le_bytes([a, b, c, d, e, f, g, h]), u64::from_le_bytes(rest)]
 }
 
 #[cfg(test)]

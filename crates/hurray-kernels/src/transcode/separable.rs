@@ -65,14 +65,23 @@ impl Pair<'_> {
     /// Moves every element.
     pub(super) fn run<C: Cell, const T: usize>(&self, source: &[C], target: &mut [C]) {
         let side = if size_of::<C>() <= 4 { 64 } else { 32 };
-        self.each_block(side, |Places { from, to, offsets, runs }| {
-            let [sa, _, _, tb] = offsets;
-            if runs.len().saturating_mul(4) <= sa.len() {
-                copy_runs(runs, from, to, offsets, source, target);
+        self.each_block(side, |places| {
+            let [sa, _, _, tb] = places.offsets;
+            if places.runs.len().saturating_mul(4) <= sa.len() {
+                places.each_run(|from, to, length| {
+                    if let (Some(read), Some(written)) = (
+                        source.get(crate::as_index(from)..).and_then(|rest| rest.get(..length)),
+                        target
+                            .get_mut(crate::as_index(to)..)
+                            .and_then(|rest| rest.get_mut(..length)),
+                    ) {
+                        written.copy_from_slice(read);
+                    }
+                });
             } else if is_in_runs_of(sa, T) && is_in_runs_of(tb, T) {
-                transpose::block::<C, T>(from, to, offsets, source, target);
+                transpose::block::<C, T>(places, source, target);
             } else {
-                one_by_one(from, to, offsets, source, target);
+                one_by_one(places, source, target);
             }
         });
     }
@@ -136,6 +145,7 @@ impl Pair<'_> {
 
 /// Where the elements of a block are: each at the sum of its base and an offset of either
 /// dimension.
+#[derive(Clone, Copy)]
 pub(super) struct Places<'b> {
     pub(super) from: u64,
     pub(super) to: u64,
@@ -143,6 +153,64 @@ pub(super) struct Places<'b> {
     pub(super) offsets: [&'b [i64]; 4],
     /// Stretches of the first dimension that go on from place to place on both sides.
     pub(super) runs: &'b [(usize, usize)],
+}
+
+impl Places<'_> {
+    /// The place of each element in the source and in the target.
+    #[inline(always)]
+    pub(super) fn each(self, mut work: impl FnMut(u64, u64)) {
+        let [sa, sb, ta, tb] = self.offsets;
+        for (s, t) in sb.iter().zip(tb) {
+            let (from, to) = (self.from.wrapping_add_signed(*s), self.to.wrapping_add_signed(*t));
+            for (s, t) in sa.iter().zip(ta) {
+                work(from.wrapping_add_signed(*s), to.wrapping_add_signed(*t));
+            }
+        }
+    }
+
+    /// Where each run begins, in the source and in the target, and how long it is.
+    #[inline(always)]
+    pub(super) fn each_run(self, mut work: impl FnMut(u64, u64, usize)) {
+        let [sa, sb, ta, tb] = self.offsets;
+        for (s, t) in sb.iter().zip(tb) {
+            let (from, to) = (self.from.wrapping_add_signed(*s), self.to.wrapping_add_signed(*t));
+            for &(start, length) in self.runs {
+                if let (Some(s), Some(t)) = (sa.get(start), ta.get(start)) {
+                    work(from.wrapping_add_signed(*s), to.wrapping_add_signed(*t), length);
+                }
+            }
+        }
+    }
+
+    /// Squares of `N` by `N` elements: where each row of the source begins, and each column of the
+    /// target.
+    #[inline(always)]
+    pub(super) fn each_square<const N: usize>(self, mut work: impl FnMut([u64; N], [u64; N])) {
+        let [sa, sb, ta, tb] = self.offsets;
+        let starts = |base: u64, first: Option<&i64>, others: &[i64; N]| {
+            let base = base.wrapping_add_signed(first.copied().unwrap_or(0));
+            others.map(|other| base.wrapping_add_signed(other))
+        };
+        for (s_b, t_b) in sb.as_chunks::<N>().0.iter().zip(tb.as_chunks::<N>().0) {
+            for (s_a, t_a) in sa.as_chunks::<N>().0.iter().zip(ta.as_chunks::<N>().0) {
+                let rows = starts(self.from, s_a.first(), s_b);
+                work(rows, starts(self.to, t_b.first(), t_a));
+            }
+        }
+    }
+
+    /// What squares of `N` leave over, at the end of either dimension.
+    pub(super) fn beyond_squares<const N: usize>(self) -> [Self; 2] {
+        let [sa, sb, ta, tb] = self.offsets;
+        let whole = |table: &[i64]| table.len().saturating_sub(table.as_chunks::<N>().1.len());
+        let ((a, a_left), (ta, ta_left)) = (sa.split_at(whole(sa)), ta.split_at(whole(ta)));
+        let (b_left, tb_left) = (sb.as_chunks::<N>().1, tb.as_chunks::<N>().1);
+        [[a_left, sb, ta_left, tb], [a, b_left, ta, tb_left]].map(|offsets| Self {
+            offsets,
+            runs: &[],
+            ..self
+        })
+    }
 }
 
 #[derive(Default)]
@@ -154,51 +222,13 @@ struct Tables {
     runs: Vec<(usize, usize)>,
 }
 
-/// An address in a slice; one that is not inside is found by the slice.
-#[inline(always)]
-pub(super) fn place(base: u64, offset: i64) -> usize {
-    crate::as_index(base.wrapping_add_signed(offset))
-}
-
-fn copy_runs<C: Cell>(
-    list: &[(usize, usize)],
-    from: u64,
-    to: u64,
-    [sa, sb, ta, tb]: [&[i64]; 4],
-    source: &[C],
-    target: &mut [C],
-) {
-    for (s, t) in sb.iter().zip(tb) {
-        let (from, to) = (from.wrapping_add_signed(*s), to.wrapping_add_signed(*t));
-        for &(start, length) in list {
-            if let (Some(s), Some(t)) = (sa.get(start), ta.get(start)) {
-                let (s, t) = (place(from, *s), place(to, *t));
-                if let (Some(read), Some(written)) = (
-                    source.get(s..).and_then(|rest| rest.get(..length)),
-                    target.get_mut(t..).and_then(|rest| rest.get_mut(..length)),
-                ) {
-                    written.copy_from_slice(read);
-                }
-            }
+/// What is not in a slice is not moved.
+pub(super) fn one_by_one<C: Cell>(places: Places<'_>, source: &[C], target: &mut [C]) {
+    places.each(|from, to| {
+        if let (Some(read), Some(written)) =
+            (source.get(crate::as_index(from)), target.get_mut(crate::as_index(to)))
+        {
+            *written = *read;
         }
-    }
-}
-
-pub(super) fn one_by_one<C: Cell>(
-    from: u64,
-    to: u64,
-    [sa, sb, ta, tb]: [&[i64]; 4],
-    source: &[C],
-    target: &mut [C],
-) {
-    for (s, t) in sb.iter().zip(tb) {
-        let (from, to) = (from.wrapping_add_signed(*s), to.wrapping_add_signed(*t));
-        for (s, t) in sa.iter().zip(ta) {
-            if let (Some(read), Some(written)) =
-                (source.get(place(from, *s)), target.get_mut(place(to, *t)))
-            {
-                *written = *read;
-            }
-        }
-    }
+    });
 }

@@ -86,14 +86,7 @@ impl Foreign {
         DescriptorRef::read_for(bytes, accept, |handles, kind| {
             check_no_head(self.raw(), kind)?;
             let structs = buffer_structs(self.raw(), handles.len())?;
-            for (place, (pointer, handle)) in structs.iter().zip(handles.iter()).enumerate() {
-                let theirs = look_at(*pointer, handle, place, None)?;
-                check_once(structs, place, *pointer)?;
-                if theirs.sync.event_kind == EVENT_BINARY {
-                    check_shared(structs, place, &theirs.sync)?;
-                }
-            }
-            Ok(())
+            look_at_each(structs, handles.iter(), None, |_, _, _| ())
         })
     }
 }
@@ -164,6 +157,26 @@ fn look_at<'a>(
     Ok(raw)
 }
 
+/// The buffers' structs, all of which are checked, alone and beside each other, and shown to `see`
+/// with their handles and places.
+#[inline(always)]
+fn look_at_each(
+    structs: &[*mut HurrayBuffer],
+    handles: impl Iterator<Item = BufferHandle>,
+    request: Option<&Request>,
+    mut see: impl FnMut(&HurrayBuffer, BufferHandle, usize),
+) -> Result<()> {
+    for (place, (pointer, handle)) in structs.iter().zip(handles).enumerate() {
+        let theirs = look_at(*pointer, handle, place, request)?;
+        check_once(structs, place, *pointer)?;
+        if theirs.sync.event_kind == EVENT_BINARY {
+            check_shared(structs, place, &theirs.sync)?;
+        }
+        see(theirs, handle, place);
+    }
+    Ok(())
+}
+
 /// Each of several buffers is moved out and holds its own memory, as does one that is to be waited
 /// for. All are checked before one is.
 fn take_several(
@@ -176,14 +189,9 @@ fn take_several(
     let handles = arriving.descriptor().buffers();
     let structs = buffer_structs(foreign.raw(), handles.len())?;
     let mut found: SmallVec<[(Region, HurraySync); 3]> = SmallVec::new();
-    for (place, (pointer, handle)) in structs.iter().zip(handles).enumerate() {
-        let theirs = look_at(*pointer, *handle, place, request)?;
-        check_once(structs, place, *pointer)?;
-        if theirs.sync.event_kind == EVENT_BINARY {
-            check_shared(structs, place, &theirs.sync)?;
-        }
-        found.push((check::region(theirs, *handle, place), theirs.sync));
-    }
+    look_at_each(structs, handles.iter().copied(), request, |theirs, handle, place| {
+        found.push((check::region(theirs, handle, place), theirs.sync));
+    })?;
     let is_synced = handles.iter().all(|handle| handle.sync() == SyncMode::PRODUCER_SYNCED);
     let lead = strange_lead(arriving.descriptor(), 0);
     let mut owners: SmallVec<[Owner<HurrayBuffer>; 3]> = SmallVec::new();
